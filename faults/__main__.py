@@ -1,0 +1,112 @@
+"""`python -m faults VERB ...`, and the console script `faults`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+
+from faults import __version__, language, siblings
+from faults.commands import VERBS, program
+from faults.model import FaultsError, UsageError
+
+INTERNAL_ERROR = 3
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+"""128 + SIGPIPE, what a shell reports for a program that wrote to a pipe nobody reads: never a pass."""
+
+
+def entry() -> None:
+    """Run the command line of this process and end it with the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character gets "?", not a UnicodeEncodeError.
+        getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Exit code of one command line; every error becomes one line on stderr."""
+    try:
+        siblings.pin()
+        code = dispatch(list(arguments))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0
+    except (Exception, KeyboardInterrupt) as error:
+        return report(error, language.resolve(language.asked(arguments)))
+
+
+def dispatch(arguments: list[str]) -> int:
+    """Answer the options that stand before the verb, then hand the rest to the verb."""
+    shared, rest = split(arguments)
+    spoken = language.resolve(language.asked(arguments))
+    if not rest:
+        print(program.help_text(spoken), file=sys.stderr)
+        return UsageError.exit_code
+    if rest[0] in ("-h", "--help", "--version"):
+        print(f"faults {__version__}" if rest[0] == "--version" else program.help_text(spoken))
+        return 0
+    verb = known(rest[0], spoken)
+    run: Callable[[list[str]], int] = import_module(f"faults.commands.{verb}").main
+    return run(shared + rest[1:])
+
+
+def split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """`--lang` and its value before the verb, and everything from the verb on."""
+    count = 0
+    while count < len(arguments) and arguments[count].startswith("--lang"):
+        count += 1 if "=" in arguments[count] else 2
+    return arguments[:count], arguments[count:]
+
+
+def known(verb: str, spoken: str) -> str:
+    """The verb itself; UsageError with the nearest one if there is no such verb."""
+    if verb in VERBS:
+        return verb
+    near = get_close_matches(verb, VERBS, n=1)
+    advice = {
+        "en": f"did you mean {near[0]!r}?" if near else f"known are: {', '.join(VERBS)}",
+        "zh": f"是不是 {near[0]!r}？" if near else f"可用的有：{'、'.join(VERBS)}",
+    }
+    kind = {"en": f"unknown verb {verb!r}; ", "zh": f"没有 {verb!r} 这个命令；"}
+    if verb.startswith("-"):
+        kind = {"en": f"unknown option {verb!r} before the verb; ", "zh": f"命令之前不认识选项 {verb!r}；"}
+    raise UsageError(kind[spoken] + advice[spoken])
+
+
+def report(error: BaseException, spoken: str) -> int:
+    """One line on stderr for an error, and its exit code."""
+    if isinstance(error, BrokenPipeError):
+        return hang_up()
+    if isinstance(error, KeyboardInterrupt):
+        return complain({"en": "interrupted", "zh": "已中断"}[spoken], INTERRUPTED)
+    if isinstance(error, FaultsError):
+        return complain(str(error), error.exit_code)
+    if os.environ.get("FAULTS_TRACEBACK") == "1":
+        traceback.print_exception(error)
+    kind = {"en": "internal error", "zh": "内部错误"}[spoken]
+    more = {"en": " (FAULTS_TRACEBACK=1 shows where)", "zh": "（FAULTS_TRACEBACK=1 可查看出错位置）"}[spoken]
+    return complain(f"{kind}: {type(error).__name__}: {error}{more}", INTERNAL_ERROR)
+
+
+def complain(message: str, code: int) -> int:
+    """Print a message as one line without control characters; returns the code."""
+    line = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in message)
+    print(f"faults: {line}", file=sys.stderr)
+    return code
+
+
+def hang_up() -> int:
+    """Leave quietly when the reader of our output is gone."""
+    # The interpreter flushes stdout once more at the end; let that go nowhere.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return BROKEN_PIPE
+
+
+if __name__ == "__main__":
+    entry()

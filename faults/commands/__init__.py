@@ -1,0 +1,25 @@
+"""The verbs: one module each with `main(argv) -> int`. A verb is registered by one entry here, in order of help."""
+
+from __future__ import annotations
+
+from faults.model import Text
+
+VERBS: dict[str, Text] = {
+    "run": {
+        "en": "inject faults into the correct block and report which detectors catch them",
+        "zh": "把故障注入正确的 block，报告哪些检测器抓住了它们",
+    },
+    "list": {
+        "en": "the faults that can be injected",
+        "zh": "列出可以注入的故障",
+    },
+    "show": {
+        "en": "explain faults: formula, shapes, numbers before, after and repaired",
+        "zh": "讲解故障：公式、shape，以及注入前、注入后、修复后的数值",
+    },
+    "evidence": {
+        "en": "measure the five evidence metrics, or check a file of evidence",
+        "zh": "测量五项 evidence 指标，或检查一份 evidence 文件",
+    },
+}
+"""Verb -> one line about it. The module of a verb is imported only when it is called: start-up time counts."""
