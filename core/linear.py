@@ -1,0 +1,25 @@
+"""The linear map y = x W + b; weights act on the right."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.arrays import FloatArray
+
+
+def linear(x: FloatArray, weight: FloatArray, bias: FloatArray | None) -> FloatArray:
+    """Return x W + b `[batch, token, out]`; x `[batch, token, in]`, W `[in, out]`, b `[out]` or None."""
+    # One large product instead of one for each batch element.
+    y: FloatArray = np.matmul(x.reshape(-1, x.shape[-1]), weight)
+    if bias is not None:
+        y += bias
+    return y.reshape(*x.shape[:-1], weight.shape[1])
+
+
+def linear_backward(
+    grad: FloatArray, x: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the gradients of `linear` with respect to x, W and b."""
+    rows, inputs = grad.reshape(-1, grad.shape[-1]), x.reshape(-1, x.shape[-1])
+    grad_x = np.matmul(rows, weight.T).reshape(x.shape)
+    return grad_x, np.matmul(inputs.T, rows), rows.sum(axis=0)
