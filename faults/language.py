@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import pairwise
 
 from faults.model import Text
 
@@ -22,10 +23,13 @@ def resolve(option: str | None) -> str:
 
 def asked(arguments: Sequence[str]) -> str | None:
     """The last value of `--lang` on a command line that may be wrong elsewhere; None if there is none."""
-    values = [word.removeprefix("--lang=") for word in arguments if word.startswith("--lang=")]
-    pairs = zip(arguments, arguments[1:], strict=False)
-    values += [value for option, value in pairs if option == "--lang"]
-    return values[-1] if values else None
+    value = None
+    for word, following in pairwise([*arguments, ""]):
+        if word == "--lang":
+            value = following
+        elif word.startswith("--lang="):
+            value = word.removeprefix("--lang=")
+    return value
 
 
 def say(text: Text | str, language: str) -> str:

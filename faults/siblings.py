@@ -1,9 +1,9 @@
 """Our own `core`, `detectors` and `reports`, whatever else is called so.
 
-The names are generic, and `python -m faults` puts the current folder first on the path: a repository with its own
-`core/` or `reports.py` would be imported instead of ours. So the three names are looked up by location, in the
-folder that holds this package, before any other finder is asked. Submodules need nothing: they are searched in the
-package that was found.
+The names are generic, and `python -m faults` puts the current folder first on the path: a repository with
+its own `core/` or `reports.py` would be imported instead of ours. So the three names are looked up by
+location, in the folder that holds this package, before any other finder is asked. Submodules need nothing:
+they are searched in the package that was found.
 """
 
 from __future__ import annotations

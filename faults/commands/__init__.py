@@ -1,4 +1,4 @@
-"""The verbs: one module each with `main(argv) -> int`. A verb is registered by one entry here, in order of help."""
+"""The verbs: one module each with `main(argv) -> int`. One entry here registers a verb, in order of help."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ VERBS: dict[str, Text] = {
         "zh": "测量五项 evidence 指标，或检查一份 evidence 文件",
     },
 }
-"""Verb -> one line about it. The module of a verb is imported only when it is called: start-up time counts."""
+"""Verb -> one line about it. A verb's module is imported only when it is called: start-up time counts."""

@@ -11,7 +11,7 @@ USAGE: Text = {
 }
 
 PURPOSE: Text = {
-    "en": "Fault-injection mutation testing for transformer code: five silent faults, injected, caught and repaired.",
+    "en": "Mutation testing for transformer code: five silent faults, injected, caught and repaired.",
     "zh": "面向 Transformer 代码的故障注入变异测试：五种静默故障，注入、检出、修复。",
 }
 
