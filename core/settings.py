@@ -1,0 +1,39 @@
+"""Checks of single settings: counts, rates and number formats."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from core.errors import CoreError
+
+
+def whole(value: Any, name: str, least: int) -> int:
+    """Return `value` as an int. Raises CoreError unless it is an integer (no boolean) of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise CoreError(f"{name} is {value!r}; an integer of at least {least} is required; pass such an int")
+    return int(value)
+
+
+def real(value: Any, name: str, least: float) -> float:
+    """Return `value` as a float. Raises CoreError unless it is a finite real number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) < math.inf:
+        raise CoreError(
+            f"{name} is {value!r}; a finite number of at least {least:g} is required; pass a float"
+        )
+    return float(value)
+
+
+def float_dtype(value: DTypeLike, name: str = "dtype") -> np.dtype[np.floating[Any]]:
+    """Return `value` as a NumPy dtype. Raises CoreError unless it is a floating type."""
+    try:
+        dtype: np.dtype[Any] = np.dtype(value)
+    except TypeError as error:
+        raise CoreError(f"{name} is {value!r}; a floating type is required; pass np.float64") from error
+    if dtype.kind != "f":
+        raise CoreError(f"{name} is {dtype}; a floating type is required; pass np.float64")
+    return dtype
