@@ -11,10 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from reports import table
-from reports.wrap import wrap
+from reports.wrap import pad, width, wrap
 
 COLUMNS = 118
 """Widest line of running text; tables are planned to stay near it."""
+
+READING = 100
+"""Widest line of an explanation."""
 
 MARKDOWN = ("github", "pipe")
 PAGE = ("html", "unsafehtml")
@@ -48,7 +51,14 @@ class Grid:
     """One letter per column, "l" or "r"; all left when empty."""
 
 
-Block = Heading | Lines | Grid
+@dataclass(frozen=True)
+class Facts:
+    """Pairs of a label and what there is to say under it."""
+
+    pairs: Sequence[tuple[str, str]]
+
+
+Block = Heading | Lines | Facts | Grid
 
 
 def draw(blocks: Sequence[Block], style: str, language: str) -> str:
@@ -62,7 +72,7 @@ def draw(blocks: Sequence[Block], style: str, language: str) -> str:
 
 
 def _gap(before: Block | None, block: Block, style: str) -> str:
-    """An empty line between sections; between a heading or table and its text only where the markup needs it."""
+    """An empty line between sections; below a heading or table only where the markup needs one."""
     if before is None:
         return ""
     close = isinstance(before, Heading) or (isinstance(before, Grid) and isinstance(block, Lines))
@@ -75,16 +85,28 @@ def _draw_block(block: Block, style: str) -> str:
     return _text_style(style)(block)
 
 
-def _text_style(style: str) -> Callable[[Heading | Lines], str]:
+def _text_style(style: str) -> Callable[[Heading | Lines | Facts], str]:
     if style in MARKDOWN:
         return _markdown
     return _latex if style.startswith("latex") else _plain
 
 
-def _plain(block: Heading | Lines) -> str:
+def _plain(block: Heading | Lines | Facts) -> str:
     if isinstance(block, Heading):
         return block.text
+    if isinstance(block, Facts):
+        return _columns(block.pairs)
     return "\n".join(_hanging(line) for line in block.lines)
+
+
+def _columns(pairs: Sequence[tuple[str, str]]) -> str:
+    """Labels on the left, texts broken by width on the right."""
+    left = max((width(label) for label, _ in pairs), default=0) + 2
+    broken = [(label, wrap(text, READING - left)) for label, text in pairs]
+    lines = [
+        pad(label if not at else "", left) + part for label, parts in broken for at, part in enumerate(parts)
+    ]
+    return "\n".join(lines)
 
 
 def _hanging(text: str) -> str:
@@ -92,16 +114,18 @@ def _hanging(text: str) -> str:
     return "\n  ".join(wrap(text, COLUMNS - 2))
 
 
-def _markdown(block: Heading | Lines) -> str:
+def _markdown(block: Heading | Lines | Facts) -> str:
+    if isinstance(block, Facts):
+        pairs = [(table.markdown(label), table.markdown(text)) for label, text in block.pairs]
+        return "\n".join(f"- **{label}**: {text}" for label, text in pairs)
     if isinstance(block, Heading):
         return f"#{'#' * block.level} {table.markdown(block.text)}"
     bullet = "- " if len(block.lines) > 1 else ""
     return "\n".join(bullet + table.markdown(line) for line in block.lines)
 
 
-def _latex(block: Heading | Lines) -> str:
-    lines = [block.text] if isinstance(block, Heading) else block.lines
-    return "\n".join(f"% {line}" for line in lines)
+def _latex(block: Heading | Lines | Facts) -> str:
+    return "\n".join(f"% {line}" for line in _plain(block).split("\n"))
 
 
 def _page(blocks: Sequence[Block], language: str) -> str:
@@ -118,6 +142,9 @@ def _page_block(block: Block) -> str:
         return table.draw(block.headers, block.rows, block.widths, block.align, "unsafehtml")
     if isinstance(block, Heading):
         return f"<h{block.level}>{html.escape(block.text)}</h{block.level}>"
+    if isinstance(block, Facts):
+        pairs = [(html.escape(label), html.escape(text)) for label, text in block.pairs]
+        return "\n".join(f"<p><b>{label}</b>: {text}</p>" for label, text in pairs)
     return "\n".join(f"<p>{html.escape(line)}</p>" for line in block.lines)
 
 

@@ -31,6 +31,12 @@ TESTS: dict[str, Text] = {
 }
 """Names in `Report.alone` in words."""
 
+AXES: dict[str, Text] = {
+    "channel": both("channel", "通道"),
+    "head": both("head", "头"),
+}
+"""Axes that Chinese texts do not call by their English names."""
+
 WORDS: dict[str, Text] = {
     # Title
     "title": both(
@@ -160,6 +166,41 @@ WORDS: dict[str, Text] = {
     "stopped": both(
         "INTERRUPTED: {variants} variants of {faults} faults measured.",
         "已中断：已测量 {faults} 种故障的 {variants} 个变体。",
+    ),
+    # Explanation of one fault
+    "explained": both("{name}: {title}", "{name}：{title}"),
+    "formula": both("formula", "公式"),
+    "shapes": both("shapes", "shape"),
+    "enters": both("where it enters", "注入位置"),
+    "repair": both("repair", "修复"),
+    "ways": both("Ways it is written ({count} variants)", "各种写法（{count} 个变体）"),
+    "shown": both("Variant {variant}, on {extents}", "变体 {variant}，样例 {extents}"),
+    "follow": both(
+        "Small enough to follow by hand. Numbers that the fault changes are marked with *.",
+        "小到可以手算。被故障改变的数值以 * 标记。",
+    ),
+    "stage": both(
+        "{name}: one row per {row}, one column per {column}",
+        "{name}：每行一个 {row}，每列一个 {column}",
+    ),
+    "before": both("before", "注入前"),
+    "after": both("with the fault", "注入后"),
+    "repaired": both("repaired", "修复后"),
+    "raised": both("raised an error", "抛出异常"),
+    "error": both("The faulty block raised: {error}", "注入故障的 block 抛出异常：{error}"),
+    "measured": both(
+        "Failure signal {detector}: {before} before, {after} with the fault, {repaired} repaired.",
+        "失败信号 {detector}：注入前 {before}，注入后 {after}，修复后 {repaired}。",
+    ),
+    "back": both(
+        "Every number after the repair is bit-identical to the one before the fault.",
+        "修复后的每个数值都与注入前逐位一致。",
+    ),
+    # The list of faults
+    "list heading": both("{faults} faults, {variants} variants", "{faults} 种故障，{variants} 个变体"),
+    "list note": both(
+        "faults show NAME explains one; faults run NAME injects it.",
+        "faults show 名称：讲解一种故障；faults run 名称：注入它。",
     ),
     "empty": both("Nothing was selected.", "没有选中任何故障。"),
 }

@@ -6,13 +6,17 @@ import re
 
 from wcwidth import wcswidth
 
-NOT_FIRST = "，。、；：？！）」』】》％%,.;:?!)]}’”"
-"""Punctuation that must not begin a line; it hangs behind the character it belongs to."""
+OPENING = "（「『【《“‘(["
+"""Must not end a line: it goes with what it opens."""
 
+CLOSING = "，。、；：？！）」』】》％”’%,.;:?!)]}／"
+"""Must not begin a line: it hangs behind what it belongs to."""
+
+_WIDE = "\u2e80-\u9fff\uff00-\uffef"
 _PIECE = re.compile(
-    rf"\s+|[\u2e80-\u9fff\uff00-\uffef][{re.escape(NOT_FIRST)}]*|[^\s\u2e80-\u9fff\uff00-\uffef]+"
+    rf"\s+|[{re.escape(OPENING)}]*(?:[{_WIDE}]|[^\s{_WIDE}]+)?[{re.escape(CLOSING)}]*", re.ASCII
 )
-"""Blanks, one wide character with the punctuation that follows it, or a run of narrow characters."""
+"""Blanks, or one wide character or a run of narrow ones with the punctuation around it."""
 
 
 def width(text: str) -> int:
@@ -43,7 +47,7 @@ def _wrap_line(text: str, columns: int) -> list[str]:
 
 def _pieces(text: str, columns: int) -> list[str]:
     pieces: list[str] = []
-    for piece in _PIECE.findall(text):
+    for piece in filter(None, _PIECE.findall(text)):
         if width(piece) <= columns:
             pieces.append(piece)
         else:
@@ -52,6 +56,12 @@ def _pieces(text: str, columns: int) -> list[str]:
 
 
 def _cut(word: str, columns: int) -> list[str]:
-    """A word wider than a line: broken behind "_", "/", "." or "-" where it can be, anywhere else."""
-    parts: list[str] = re.findall(r"[^_/.\-]*[_/.\-]|[^_/.\-]+", word)
+    """A word wider than a line: broken behind "/", else behind "_", "." or "-", else anywhere."""
+    paths: list[str] = re.findall(r"[^/]*/|[^/]+", word)
+    parts = [part for path in paths for part in _parts(path, columns)]
     return [part[at : at + columns] for part in parts for at in range(0, len(part), columns)]
+
+
+def _parts(path: str, columns: int) -> list[str]:
+    found: list[str] = re.findall(r"[^_.\-]*[_.\-]|[^_.\-]+", path)
+    return [path] if width(path) <= columns else found
