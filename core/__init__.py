@@ -1,1 +1,1 @@
-"""The correct transformer block in NumPy: one plain function for each named idea, called through its module."""
+"""The correct transformer block in NumPy: one plain function per named idea, called through its module."""

@@ -27,7 +27,8 @@ def relu_backward(grad: FloatArray, x: FloatArray) -> FloatArray:
 def gelu(x: ArrayLike) -> FloatArray:
     """Return x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))).
 
-    The tanh approximation, as in GPT-2, not the exact x * Phi(x). Source: Hendrycks and Gimpel 2016, section 2.
+    The tanh approximation, as in GPT-2, not the exact x * Phi(x).
+    Source: Hendrycks and Gimpel 2016, section 2.
     """
     x = arrays.floats(x, "x")
     y = _gelu_tanh(x)

@@ -15,7 +15,7 @@ Floating: TypeAlias = type[np.floating[Any]] | np.dtype[Any]
 
 
 def floats(value: ArrayLike, name: str) -> FloatArray:
-    """Return `value` as a non-empty float array: floats keep their dtype, integers and booleans become float64.
+    """Return `value` as a float array: floats keep their dtype, integers and booleans become float64.
 
     Raises CoreError when `value` is empty, ragged or not numeric.
     """
@@ -34,7 +34,7 @@ def floats(value: ArrayLike, name: str) -> FloatArray:
 
 
 def ranked(value: ArrayLike, name: str, axes: str) -> FloatArray:
-    """Return `floats(value)` after checking that it has as many axes as `axes` names, e.g. "batch, token, channel"."""
+    """Return `floats(value)`, which must have the axes named in `axes`, e.g. "batch, token, channel"."""
     array = floats(value, name)
     required = axes.count(",") + 1
     if array.ndim != required:

@@ -6,7 +6,7 @@ Formula: softmax(Q K^T / sqrt(d_k) + mask) V. Source: Vaswani et al. 2017, secti
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from os import PathLike
 
 import numpy as np
@@ -20,7 +20,7 @@ from core.errors import CoreError
 AXES = "batch, head, token, channel"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AttentionTrace:
     """Every intermediate of one attention call; all `[batch, head, query, key]` but the output."""
 
@@ -32,7 +32,7 @@ class AttentionTrace:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the five arrays to an .npz file, under their names here."""
-        np.savez(path, **asdict(self))
+        np.savez(path, **vars(self))
 
 
 def raw_scores(query: FloatArray, key: FloatArray) -> FloatArray:
@@ -88,8 +88,9 @@ def attention(
     """Return softmax(Q K^T / sqrt(d_k) + mask) V `[batch, head, query, channel]`.
 
     Query, key, value `[batch, head, token, channel]`. The values may have other channels than the keys, the
-    keys another length than the queries, and fewer heads than they (grouped queries). Boolean (True = may attend)
-    or additive mask. A query with every key masked gives zeros. Raises CoreError for shapes that do not fit.
+    keys another length than the queries, and fewer heads than they (grouped queries). The mask is boolean
+    (True = may attend) or additive. A query with every key masked gives zeros.
+    Raises CoreError for shapes that do not fit.
     """
     return attention_trace(query, key, value, mask, causal).output
 

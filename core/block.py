@@ -1,8 +1,10 @@
 """The transformer block: attention and feed-forward, each behind a normalisation and a skip connection.
 
-Pre-norm: h = x + Attention(Norm(x)), y = h + FFN(Norm(h)). Post-norm: h = Norm(x + Attention(x)), y = Norm(h + FFN(h)).
-Tokens have no positions here: without a mask, and but for it, the block treats them as a set.
-Source: Vaswani et al. 2017, section 3; Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture".
+Pre-norm:  h = x + Attention(Norm(x)), y = h + FFN(Norm(h)).
+Post-norm: h = Norm(x + Attention(x)), y = Norm(h + FFN(h)).
+Tokens have no positions here: but for the mask, the block treats them as a set.
+Source: Vaswani et al. 2017, section 3; Xiong et al. 2020, "On Layer Normalization in the Transformer
+Architecture", section 3.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from core.self_attention import SelfAttentionTrace
 __all__ = ["BlockConfig", "BlockTrace", "block", "block_backward", "block_trace", "init_block"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlockTrace:
     """Every intermediate of one block call, for its gradient and for a reader."""
 
@@ -102,9 +104,10 @@ def block_trace(
 
 
 def block_backward(grad_y: ArrayLike, trace: BlockTrace) -> tuple[FloatArray, Parameters]:
-    """Return the gradient with respect to x `[batch, token, channel]`, and that of every parameter by its role.
+    """Return the gradient with respect to x `[batch, token, channel]`, and that of every parameter by role.
 
-    `grad_y` is the gradient of a number with respect to `trace.y`. Raises CoreError when its shape is not that of y.
+    `grad_y` is the gradient of some number with respect to `trace.y`.
+    Raises CoreError when its shape is not that of y.
     """
     grad_y = arrays.floats(grad_y, "grad_y")
     if grad_y.shape != trace.y.shape:

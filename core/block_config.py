@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import Floating
+from core import settings
+from core.arrays import FloatArray, Floating
 from core.errors import CoreError
 from core.feed_forward import ACTIVATIONS
 from core.parameters import Parameters
@@ -32,15 +34,14 @@ class BlockConfig:
     eps: float = 1e-5
 
     def __post_init__(self) -> None:
-        if self.heads < 1 or self.key_heads < 1 or self.heads % self.key_heads:
+        if settings.whole(self.heads, "heads", 1) % settings.whole(self.key_heads, "kv_heads", 1):
             raise CoreError(
-                f"heads is {self.heads}, kv_heads {self.kv_heads}; heads must be a positive multiple of kv_heads"
+                f"heads is {self.heads}, kv_heads {self.kv_heads}; a multiple of kv_heads is required"
             )
         _one_of("norm", self.norm, NORMS)
         _one_of("norm_kind", self.norm_kind, NORM_KINDS)
         _one_of("activation", self.activation, ACTIVATIONS)
-        if not (self.eps >= 0 and math.isfinite(self.eps)):
-            raise CoreError(f"eps is {self.eps}; a finite number, 0 or more, is required; 1e-5 is usual")
+        settings.real(self.eps, "eps", 0.0)
 
     @property
     def key_heads(self) -> int:
@@ -59,12 +60,18 @@ def init_block(
 ) -> Parameters:
     """Return seeded random parameters of a block.
 
-    Weights are normal with standard deviation `scale`, by default 1/sqrt(inputs); gains are 1 and biases and shifts
-    0, plus `jitter` times a normal number each, so that none is invisible to a test (0: exactly 1 and 0).
-    `hidden` is the feed-forward width, 4 * width by default. The same seed gives the same numbers in every dtype.
+    Weights are normal with standard deviation `scale`, by default 1/sqrt(inputs); gains are 1 and biases and
+    shifts 0, plus `jitter` times a normal number each, so that none is invisible to a test (0: exactly 1
+    and 0). `hidden` is the feed-forward width, 4 * width by default. The same seed gives the same numbers in
+    every dtype, rounded to it. Raises CoreError when the heads do not divide the width.
     """
-    random = np.random.default_rng(seed)
-    shapes = block_shapes(width, 4 * width if hidden is None else hidden, config)
+    if np.dtype(dtype).kind != "f":
+        raise CoreError(
+            f"dtype is {np.dtype(dtype)}; a float is required; use numpy.float32 or numpy.float64"
+        )
+    width = settings.whole(width, "width", 1)
+    hidden = 4 * width if hidden is None else settings.whole(hidden, "hidden", 1)
+    shapes, random = block_shapes(width, hidden, config), np.random.default_rng(seed)
     return Parameters(
         {role: _initial(role, shape, random, scale, jitter).astype(dtype) for role, shape in shapes.items()}
     )
@@ -72,10 +79,9 @@ def init_block(
 
 def block_shapes(width: int, hidden: int, config: BlockConfig) -> dict[str, tuple[int, ...]]:
     """Return the shape of every role of a block. Raises CoreError when the heads do not divide the width."""
-    if hidden < 1 or width < 1 or width % config.heads:
+    if width % config.heads:
         raise CoreError(
-            f"width is {width}, hidden {hidden}, heads {config.heads}; "
-            "a positive width divisible by the heads and a positive hidden width are required; change one"
+            f"width is {width}, heads {config.heads}; a width divisible by the heads is required; change one"
         )
     kv_width = width // config.heads * config.key_heads
     columns = 2 * hidden if config.activation == "swiglu" else hidden
@@ -90,9 +96,11 @@ def block_shapes(width: int, hidden: int, config: BlockConfig) -> dict[str, tupl
 
 
 def check_parameters(parameters: Parameters, width: int, config: BlockConfig) -> None:
-    """Raise CoreError, with a listing, unless the parameters fit a block of this width; biases may be absent."""
-    required = block_shapes(width, parameters["W2"].shape[0], config)
+    """Raise CoreError, with a listing, unless the parameters fit this block; biases may be absent."""
     found = parameters.shapes
+    if len(found.get("W2", ())) != 2:
+        raise CoreError(f"W2 is missing or no matrix; W2 [hidden, {width}] is required; {_listing(found)}")
+    required = block_shapes(width, found["W2"][0], config)
     if found == required:
         return
     for role, shape in required.items():
@@ -107,14 +115,14 @@ def check_parameters(parameters: Parameters, width: int, config: BlockConfig) ->
 
 def _initial(
     role: str, shape: tuple[int, ...], random: np.random.Generator, scale: float | None, jitter: float
-) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+) -> FloatArray:
     numbers = random.standard_normal(shape)
     if role.startswith("W"):
         return numbers * (1.0 / math.sqrt(shape[0]) if scale is None else scale)
     return float(role.startswith("gain")) + jitter * numbers
 
 
-def _listing(shapes: dict[str, tuple[int, ...]]) -> str:
+def _listing(shapes: Mapping[str, tuple[int, ...]]) -> str:
     return "the roles are " + ", ".join(f"{role} {shape}" for role, shape in shapes.items())
 
 

@@ -14,7 +14,7 @@ from core.errors import CoreError
 ACTIVATIONS = ("relu", "gelu", "swiglu")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FeedForwardTrace:
     """The intermediates of one feed-forward call; all `[batch, token, ...]`."""
 
@@ -27,8 +27,9 @@ class FeedForwardTrace:
 def feed_forward(x: FloatArray, parameters: Mapping[str, FloatArray], activation: str) -> FloatArray:
     """Return activation(x W1 + b1) W2 + b2 `[batch, token, channel]`, each token on its own.
 
-    Activation "relu", "gelu" or "swiglu"; for the last W1 has the columns [gate | value], twice the rows of W2.
-    Raises CoreError for another activation. Source: Vaswani et al. 2017, section 3.3; Shazeer 2020, section 2.
+    Activation "relu", "gelu" or "swiglu"; for the last, W1 has the columns [gate | value], twice the rows of
+    W2. Raises CoreError for another activation.
+    Source: Vaswani et al. 2017, section 3.3; Shazeer 2020, section 2.
     """
     return feed_forward_trace(x, parameters, activation).output
 

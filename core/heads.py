@@ -25,13 +25,13 @@ def split_heads(x: FloatArray, heads: int) -> FloatArray:
 
 
 def split_heads_backward(grad: FloatArray, heads: int) -> FloatArray:
-    """Return the gradient of `split_heads`: `[batch, head, token, channel]` to `[batch, token, head * channel]`."""
+    """Return the gradient of `split_heads` `[batch, token, head * channel]`."""
     batch, _, token, channel = grad.shape
     return grad.transpose(0, 2, 1, 3).reshape(batch, token, heads * channel)
 
 
 def merge_heads(x: FloatArray) -> FloatArray:
-    """Return `[batch, head, token, channel]` as `[batch, token, head * channel]`, the inverse of `split_heads`."""
+    """Return `[batch, head, token, channel]` as `[batch, token, head * channel]`: `split_heads` undone."""
     if x.ndim != 4:
         raise CoreError(
             f"x has shape {x.shape}; rank 4 [batch, head, token, channel] is required; split it first"
@@ -41,13 +41,13 @@ def merge_heads(x: FloatArray) -> FloatArray:
 
 
 def merge_heads_backward(grad: FloatArray, heads: int) -> FloatArray:
-    """Return the gradient of `merge_heads`: `[batch, token, head * channel]` to `[batch, head, token, channel]`."""
+    """Return the gradient of `merge_heads` `[batch, head, token, channel]`."""
     batch, token, width = grad.shape
     return grad.reshape(batch, token, heads, width // heads).transpose(0, 2, 1, 3)
 
 
 def repeat_heads(x: FloatArray, groups: int) -> FloatArray:
-    """Return `[batch, kv_head, token, channel]` with every head `groups` times in a row, `x` itself for one group.
+    """Return `[batch, kv_head, token, channel]` with every head `groups` times in a row; x itself for 1.
 
     Query head h reads key/value head h // groups. Source: Ainslie et al. 2023, "GQA", section 2.2.
     """
@@ -59,4 +59,5 @@ def repeat_heads_backward(grad: FloatArray, groups: int) -> FloatArray:
     if groups == 1:
         return grad
     batch, head, token, channel = grad.shape
-    return grad.reshape(batch, head // groups, groups, token, channel).sum(axis=2)
+    total: FloatArray = grad.reshape(batch, head // groups, groups, token, channel).sum(axis=2)
+    return total

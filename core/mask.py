@@ -12,10 +12,10 @@ from core.errors import CoreError
 
 
 def causal_mask(query_length: int, key_length: int, dtype: Floating = np.float64) -> FloatArray:
-    """Return the additive causal mask `[query, key]`: 0 where key <= query + (key_length - query_length), else -inf.
+    """Return the additive causal mask `[query, key]`: 0 where the key is not later than the query, else -inf.
 
-    Aligned to the last query, so that one new query sees all cached keys. Source: Vaswani et al. 2017,
-    section 3.2.3.
+    Formula: key <= query + (key_length - query_length). Aligned to the last query, so that one new query sees
+    all cached keys. Source: Vaswani et al. 2017, section 3.2.3.
     """
     mask = np.zeros((query_length, key_length), dtype)
     np.copyto(mask, -np.inf, where=~causal_allowed(query_length, key_length))
@@ -45,7 +45,7 @@ def padding_mask(lengths: ArrayLike, key_length: int, dtype: Floating = np.float
         )
     if counts.min() < 0 or counts.max() > key_length:
         raise CoreError(
-            f"lengths run from {counts.min()} to {counts.max()}; 0 to {key_length} keys are required; cut the input"
+            f"lengths run from {counts.min()} to {counts.max()}; 0 to {key_length} is required; cut the input"
         )
     return _additive(np.arange(key_length) < counts[:, None, None, None], dtype)
 
@@ -95,6 +95,6 @@ def _check_broadcast(shape: tuple[int, ...], scores_shape: tuple[int, ...]) -> N
         fits = False
     if not fits:
         raise CoreError(
-            f"mask has shape {shape}; one that broadcasts to the scores {scores_shape} [batch, head, query, key] "
-            "is required; insert axes of length 1"
+            f"mask has shape {shape}; one that broadcasts to the scores {scores_shape} "
+            "[batch, head, query, key] is required; insert axes of length 1"
         )

@@ -11,8 +11,9 @@ from core.errors import CoreError
 def layer_norm(x: FloatArray, gain: FloatArray, shift: FloatArray | None, eps: float = 1e-5) -> FloatArray:
     """Return gain * (x - mean) / sqrt(variance + eps) + shift, over the last axis; shape as x.
 
-    The variance is the biased one (divided by the channels). No shift: None. Raises CoreError when gain or shift
-    is not `[channel]`. Source: Ba, Kiros and Hinton 2016, "Layer Normalization", equations 3 and 4.
+    The variance is the biased one (divided by the channels). No shift: None.
+    Raises CoreError when gain or shift is not `[channel]`.
+    Source: Ba, Kiros and Hinton 2016, "Layer Normalization", equations 3 and 4.
     """
     _check(x, gain, shift)
     y, deviation = _centred(x, eps)
@@ -77,7 +78,8 @@ def _mean(x: FloatArray) -> FloatArray:
 
 
 def _per_channel(grad: FloatArray) -> FloatArray:
-    return grad.reshape(-1, grad.shape[-1]).sum(axis=0)
+    total: FloatArray = grad.reshape(-1, grad.shape[-1]).sum(axis=0)
+    return total
 
 
 def _check(x: FloatArray, gain: FloatArray, shift: FloatArray | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,15 +14,13 @@ from core import arrays
 from core.arrays import FloatArray
 from core.errors import CoreError
 
-T = TypeVar("T")
-
 
 class Parameters(Mapping[str, FloatArray]):
     """A frozen mapping from a role, such as "Wq", to a read-only array; roles keep their order.
 
     Block roles: Wq bq Wk bk Wv bv Wo bo W1 b1 W2 b2 gain1 shift1 gain2 shift2. Weights act on the right,
-    y = x W + b, W `[in, out]`. Biases and shifts are optional: an absent role is none. `shapes` lists role: shape.
-    Two are equal when roles, dtypes and every number are.
+    y = x W + b, W `[in, out]`. Biases and shifts are optional: an absent role is none. `shapes` lists them.
+    Two are equal when roles, dtypes and every number are. Raises CoreError for an unknown role.
     """
 
     __slots__ = ("_arrays", "shapes")
@@ -40,13 +38,17 @@ class Parameters(Mapping[str, FloatArray]):
             f"Parameters are frozen, {name} cannot be set; with_(role=array) returns a changed copy"
         )
 
+    def __reduce__(self) -> tuple[type[Parameters], tuple[dict[str, FloatArray]]]:
+        # A frozen object cannot be filled attribute by attribute, as pickle would do.
+        return Parameters, (self._arrays,)
+
     def __getitem__(self, role: str) -> FloatArray:
         try:
             return self._arrays[role]
         except KeyError:
             raise CoreError(self._unknown(role)) from None
 
-    def get(self, role: str, default: T = None) -> FloatArray | T:  # type: ignore[assignment,override]
+    def get(self, role: str, default: Any = None, /) -> FloatArray | Any:
         """Return the array of `role`, or `default`."""
         return self._arrays.get(role, default)
 
@@ -66,8 +68,6 @@ class Parameters(Mapping[str, FloatArray]):
             array.dtype == other[role].dtype and np.array_equal(array, other[role])
             for role, array in self._arrays.items()
         )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"Parameters({self._listing()})"
@@ -100,7 +100,7 @@ class Parameters(Mapping[str, FloatArray]):
         return Parameters({role: function(array) for role, array in self._arrays.items()})
 
     def combine(self, function: Callable[..., ArrayLike], *others: Mapping[str, FloatArray]) -> Parameters:
-        """Return function(array, other arrays of the same role...) under every role, as an optimizer needs it.
+        """Return function(array, the others' arrays of that role...) under every role: an optimizer's step.
 
         Raises CoreError, with a listing, when roles or shapes differ.
         """
@@ -110,7 +110,8 @@ class Parameters(Mapping[str, FloatArray]):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write an .npz file, one array under each role."""
-        np.savez(path, **self._arrays)  # type: ignore[arg-type]
+        named: dict[str, Any] = dict(self._arrays)
+        np.savez(path, **named)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Parameters:
@@ -134,7 +135,7 @@ class Parameters(Mapping[str, FloatArray]):
     def _fitting(self, role: str, array: FloatArray) -> FloatArray:
         if array.shape != self.shapes[role]:
             raise CoreError(
-                f"{role} has shape {array.shape}, {self.shapes[role]} is required; the roles are {self._listing()}"
+                f"{role} has shape {array.shape}, {self.shapes[role]} is required; roles: {self._listing()}"
             )
         return array
 

@@ -1,6 +1,6 @@
 """The skip connections: how a normalisation, a branch and the stream are joined, and in which order.
 
-`x` is the stream a branch reads, `skip` the stream its result is added to. Healthy callers pass the same array for
+`x` is the stream a branch reads, `skip` the stream its result is added to. Healthy callers pass one array as
 both; they are two so that each of the two ways through a sublayer can be seen (and broken) alone.
 """
 

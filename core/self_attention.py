@@ -12,7 +12,7 @@ from core.attention import AttentionTrace
 Weights = Mapping[str, FloatArray]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SelfAttentionTrace:
     """The intermediates of one branch. query, key, value: as attended, `[batch, head, token, channel]`."""
 
@@ -76,7 +76,7 @@ def self_attention_backward(
 def project(
     x: FloatArray, parameters: Weights, query_heads: int, kv_heads: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return query, key and value `[batch, head, token, channel]`, keys and values repeated for their groups."""
+    """Return query, key and value `[batch, head, token, channel]`, keys and values repeated by group."""
     groups = query_heads // kv_heads
     query = heads.split_heads(linear.linear(x, parameters["Wq"], parameters.get("bq")), query_heads)
     key = heads.split_heads(linear.linear(x, parameters["Wk"], parameters.get("bk")), kv_heads)

@@ -15,8 +15,8 @@ from core.errors import CoreError
 def softmax(logits: ArrayLike, temperature: float = 1.0, axis: int = -1) -> FloatArray:
     """Return exp(z_i) / sum_j exp(z_j), z = logits / temperature, along `axis`; same shape and dtype.
 
-    The largest logit is subtracted first, so finite logits never overflow. A row of nothing but -inf (all keys
-    masked) gives a row of zeros: finite, attending to nothing. NaN or +inf in a row gives NaN in that row.
+    The largest logit is subtracted first, so finite logits never overflow. A row of nothing but -inf (all
+    keys masked) gives zeros: finite, attending to nothing. NaN or +inf in a row gives NaN in that row.
     Raises CoreError when the temperature is not positive and finite, or `axis` does not exist.
     """
     logits = arrays.floats(logits, "logits")
@@ -30,7 +30,7 @@ def softmax(logits: ArrayLike, temperature: float = 1.0, axis: int = -1) -> Floa
         weights = logits - largest
     np.exp(weights, out=weights)
     total = np.add.reduce(weights, axis=axis, keepdims=True)
-    # The largest logit alone contributes exp(0) = 1, so only a fully masked row is below 1: 0 / 1 keeps it at 0.
+    # The largest logit contributes exp(0) = 1: only a fully masked row is below 1, and 0 / 1 keeps it 0.
     np.maximum(total, 1.0, out=total)
     weights /= total
     return weights
@@ -50,6 +50,6 @@ def _lowest(logits: FloatArray) -> float:
 def _checked_temperature(temperature: float) -> float:
     if not (temperature > 0 and math.isfinite(temperature)):
         raise CoreError(
-            f"temperature is {temperature}; a finite number above 0 is required; use argmax for the limit at 0"
+            f"temperature is {temperature}; a finite number above 0 is required; for the limit 0 use argmax"
         )
     return float(temperature)

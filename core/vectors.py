@@ -15,12 +15,13 @@ def dot_product(a: ArrayLike, b: ArrayLike) -> float:
     """Return sum_i a_i * b_i of two vectors `[channel]`.
 
     For independent components of mean 0 and variance 1 it has mean 0 and standard deviation sqrt(channels):
-    only a vector's product with itself grows linearly. Raises CoreError when the shapes are not two equal vectors.
+    only a vector's product with itself grows linearly. Raises CoreError unless a and b are vectors of equal
+    length.
     """
     left, right = arrays.ranked(a, "a", "channel"), arrays.ranked(b, "b", "channel")
     if left.shape != right.shape:
         raise CoreError(
-            f"a has {left.size} channels and b has {right.size}; equal lengths are required; project one of them"
+            f"a has {left.size} channels and b has {right.size}; equal lengths are required; project one"
         )
     return float(np.dot(left, right))
 
@@ -28,7 +29,8 @@ def dot_product(a: ArrayLike, b: ArrayLike) -> float:
 def self_information(p: float) -> float:
     """Return -log2(p), in bits, of an event of probability `p`.
 
-    Raises CoreError unless 0 < p <= 1. Source: Shannon 1948, "A Mathematical Theory of Communication", section 6.
+    Raises CoreError unless 0 < p <= 1.
+    Source: Shannon 1948, "A Mathematical Theory of Communication", section 6.
     """
     if p == 0:
         raise CoreError("p is 0: an impossible event has no finite self-information; give 0 < p <= 1")
