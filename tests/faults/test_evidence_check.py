@@ -1,0 +1,329 @@
+"""The verdict on an evidence file: fields, figures, artifacts, gate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from faults.evidence_check import check
+from faults.evidence_model import Check
+
+RECORD = """\
+schema: learn-llm.evidence.v1
+module: 07-attention-transformer
+commit: 1234567890123456789012345678901234567890
+verified_at: 2024-05-01T12:00:00Z
+environment: Python 3.12, NumPy 2.1, CPU
+seed: 5
+commands:
+  - python -m pytest -q
+metrics:
+  - name: future_token_invariance
+    expected: "< 1e-6 (v1)"
+    actual: 0.0
+  - name: reference_output_max_error
+    expected: <= 1e-6
+    actual: 3e-16
+  - name: no_mask_future_prefix_influence
+    expected: ">1e-5"
+    actual: 1.5
+  - name: scale_ablation_max_weight_delta
+    expected: ">0.01"
+    actual: 0.25
+  - name: residual_ablation_max_output_delta
+    expected: ">1e-5"
+    actual: 2
+artifacts:
+  - out/trace.npz
+cost:
+  gross_usd: 0
+  credit_usd: 0
+licenses:
+  - source: own code
+    version: 1
+    license: MIT
+    attribution: me
+    redistribution: yes
+known_failures:
+  - none
+"""
+
+# Worked out by hand: d_k = 4 halves the scores, equal scores give equal weights.
+TRACE: dict[str, Any] = {
+    "scores": [[2.0, 8.0], [6.0, 6.0]],
+    "scaled": [[1.0, 4.0], [3.0, 3.0]],
+    "masked": [[1.0, -np.inf], [3.0, 3.0]],
+    "weights": [[1.0, 0.0], [0.5, 0.5]],
+    "output": [[1.0, 2.0], [2.0, 3.0]],
+}
+TEMPLATE = """\
+metrics:
+  - name: no_mask_future_prefix_influence
+    expected: >1e-5
+    actual: <recorded-value>
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A repository with one sound artifact."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "out").mkdir()
+    np.savez(tmp_path / "out" / "trace.npz", **TRACE)
+    return tmp_path
+
+
+def checked(root: Path, text: str = RECORD) -> Check:
+    file = root / "record.yaml"
+    file.write_text(text, encoding="utf-8")
+    return check(file)
+
+
+def problems(found: Check) -> list[str]:
+    assert all(one.where["zh"] and one.what["zh"] for one in found.problems)
+    return [f"{one.where['en']}: {one.what['en']}" for one in found.problems]
+
+
+def changed(root: Path, old: str, new: str) -> list[str]:
+    assert old in RECORD
+    found = checked(root, RECORD.replace(old, new))
+    assert not found.complete
+    return problems(found)
+
+
+def gate(found: Check) -> dict[str, bool]:
+    return {part.name["en"]: part.present for part in found.gate}
+
+
+def test_a_record_with_every_field_filled_and_every_bound_met_is_complete(root: Path) -> None:
+    found = checked(root)
+    assert problems(found) == []
+    assert gate(found) == dict.fromkeys(gate(found), True)
+    assert list(gate(found)) == [
+        "intermediates",
+        "causal perturbation",
+        "three ablations",
+        "clean-room parity",
+    ]
+    assert [measure.actual for measure in found.measures] == [0.0, 3e-16, 1.5, 0.25, 2.0]
+    assert found.complete
+
+
+@pytest.mark.parametrize("line", RECORD.splitlines())
+def test_no_line_of_the_record_can_be_left_out(root: Path, line: str) -> None:
+    if line.endswith(":"):
+        # A heading without its lines: the whole block goes.
+        head, _, rest = RECORD.partition(line + "\n")
+        block = rest.splitlines(keepends=True)
+        kept = next((i for i, one in enumerate(block) if not one.startswith(" ")), len(block))
+        text = head + "".join(block[kept:])
+    else:
+        text = RECORD.replace(line + "\n", "", 1)
+    assert not checked(root, text).complete
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "required"),
+    [
+        (
+            "learn-llm.evidence.v1",
+            "learn-llm.evidence.v2",
+            "schema: found 'learn-llm.evidence.v2', required learn",
+        ),
+        (
+            "07-attention-transformer",
+            "08-other",
+            "module: found '08-other', required 07-attention-transformer",
+        ),
+        ("1234567890123456789012345678901234567890", "HEAD", "commit: found 'HEAD', required a commit id"),
+        (
+            "1234567890123456789012345678901234567890",
+            "123456",
+            "commit: found '123456', required a commit id",
+        ),
+        ("1234567890123456789012345678901234567890", "[1, 2]", "commit: found a list, required text"),
+        ("1234567890123456789012345678901234567890", "~", "commit: is empty"),
+        ("2024-05-01T12:00:00Z", "yesterday", "verified_at: found 'yesterday', required an ISO date"),
+        ("2024-05-01T12:00:00Z", "2024-02-30", "verified_at: found '2024-02-30', required an ISO date"),
+        (
+            "Python 3.12, NumPy 2.1, CPU",
+            "/home/ada/venv",
+            "environment: found '/home/ada/venv', required no path",
+        ),
+        (
+            "Python 3.12, NumPy 2.1, CPU",
+            "py at C:\\ada",
+            "environment: found 'py at C:\\\\ada', required no path",
+        ),
+        ("seed: 5", "seed: true", "seed: found 'true', required a whole number"),
+        ("seed: 5", "seed: -5", "seed: found '-5', required a whole number"),
+        ("seed: 5", "seed: 5.0", "seed: found '5.0', required a whole number"),
+        ("seed: 5", "seed: ５", "seed: found '５', required a whole number"),
+        ("commands:\n  - python -m pytest -q", "commands: []", "commands: is an empty list"),
+        ("commands:\n  - python -m pytest -q", "commands: x", "commands: found text, required a list"),
+        ("  - python -m pytest -q", "  - {a: b}", "commands[0]: found a mapping, required text"),
+        ("gross_usd: 0", "gross_usd: -1", "cost.gross_usd: found '-1', required an amount"),
+        ("gross_usd: 0", "gross_usd: .nan", "cost.gross_usd: found '.nan', required an amount"),
+        ("cost:\n  gross_usd: 0\n  credit_usd: 0", "cost: [0, 0]", "cost: found a list, required a mapping"),
+        ("    license: MIT\n", "", "licenses[0].license: is missing"),
+        ("license: MIT", "license: ''", "licenses[0].license: is empty"),
+        (
+            "  - none",
+            "  - failed in /home/ada",
+            "known_failures[0]: found 'failed in /home/ada', required no path",
+        ),
+        ("seed: 5\n", "", "seed: is missing"),
+        ("seed: 5", "seed: 5\nseed: 6", "line 7: key 'seed' appears twice"),
+    ],
+)
+def test_each_wrong_field_is_one_line(root: Path, old: str, new: str, required: str) -> None:
+    found = changed(root, old, new)
+    assert len(found) == 1
+    assert found[0].startswith(required)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("verified_at: 2024-05-01T12:00:00Z", "verified_at: 2024-05-01"),
+        ("commit: 1234567890123456789012345678901234567890", "commit: 0012e45"),
+        ("actual: 3e-16", 'actual: "3.0e-16"'),
+        ("actual: 3e-16", "actual: 0.000001"),
+        ("expected: <= 1e-6", "expected: 1e-6"),
+        ("expected: <= 1e-6", "expected: atol=1e-7"),
+        ("expected: <= 1e-6", "expected: ≤ 1e-9"),
+        ('expected: ">0.01"', "expected: numpy-v1 >= 0.2"),
+        ("environment: Python 3.12, NumPy 2.1, CPU", "environment: Python ~3.12 / CPU"),
+        ("commands:", "extra: 1\ncommands:"),
+        ("metrics:", "metrics:\n  - {name: my_own, expected: any, actual: many}"),
+    ],
+)
+def test_other_ways_to_write_the_same_are_accepted(root: Path, old: str, new: str) -> None:
+    assert old in RECORD
+    assert problems(checked(root, RECORD.replace(old, new, 1))) == []
+
+
+@pytest.mark.parametrize(
+    "actual",
+    [".nan", "nan", ".inf", "-.inf", "1e999", "true", "yes", "0x1p3", "1_0", "１", "[1]", "{a: 1}", "''"],
+)
+@pytest.mark.parametrize(
+    "old", ["actual: 0.0", "actual: 3e-16", "actual: 1.5", "actual: 0.25", "actual: 2\n"]
+)
+def test_no_metric_accepts_what_is_not_a_finite_number(root: Path, old: str, actual: str) -> None:
+    assert len(changed(root, old, f"actual: {actual}\n")) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "actual", "part"),
+    [
+        ("actual: 0.0", "1e-6", "causal perturbation"),
+        ("actual: 0.0", "-0.5", "causal perturbation"),
+        ("actual: 3e-16", "1.1e-6", "clean-room parity"),
+        ("actual: 3e-16", "-1", "clean-room parity"),
+        ("actual: 1.5", "1e-5", "three ablations"),
+        ("actual: 1.5", "-2", "three ablations"),
+        ("actual: 0.25", "0.01", "three ablations"),
+        ("actual: 0.25", "1.01", "three ablations"),
+        ("actual: 2", "0", "three ablations"),
+    ],
+)
+def test_a_figure_on_the_wrong_side_of_our_bound_opens_the_gate_part(
+    root: Path, old: str, actual: str, part: str
+) -> None:
+    found = checked(root, RECORD.replace(f"{old}\n", f"actual: {actual}\n", 1))
+    assert gate(found) == {name: name != part for name in gate(found)}
+    assert any(".actual: found" in line for line in problems(found))
+
+
+@pytest.mark.parametrize("expected", ['">-1"', '"> 0"', '"< 1e-5"', '">1e-5 or >-1"', '"> 9e-6"'])
+def test_a_file_cannot_lower_our_bound(root: Path, expected: str) -> None:
+    found = changed(root, 'influence\n    expected: ">1e-5"', f"influence\n    expected: {expected}")
+    assert "looser than > 1e-5 (chapter 7, evidence template), which decides" in found[0]
+
+
+def test_an_unquoted_bound_that_yaml_takes_for_an_empty_text_is_reported(root: Path) -> None:
+    # `>-1` begins a block of text in YAML: here one without any line.
+    found = changed(root, 'influence\n    expected: ">1e-5"', "influence\n    expected: >-1")
+    assert found == ["metrics[2].expected: is empty"]
+
+
+def test_what_a_file_expects_must_be_a_bound_and_met_by_its_own_figure(root: Path) -> None:
+    assert 'required a bound such as "> 0.01"' in changed(root, '">0.01"', "positive")[0]
+    assert changed(root, '">0.01"', '">0.3"') == [
+        "metrics.scale_ablation_max_weight_delta.expected: actual 0.25 misses its own '>0.3'"
+    ]
+
+
+def test_a_metric_recorded_twice_is_ambiguous(root: Path) -> None:
+    again = '  - {name: future_token_invariance, expected: "< 1e-6", actual: 0.0}\nartifacts:'
+    found = changed(root, "artifacts:", again)
+    assert found == ["metrics.future_token_invariance: found 2 entries, required 1"]
+
+
+@pytest.mark.parametrize("metrics", ["x", "[]", "{a: b}", "[[1]]", "[{name: [1]}]"])
+def test_metrics_of_another_form_leave_all_three_parts_missing(root: Path, metrics: str) -> None:
+    head, rest = RECORD.split("metrics:\n")
+    found = checked(root, f"{head}metrics: {metrics}\nartifacts:{rest.split('artifacts:')[1]}")
+    assert list(gate(found).values()) == [True, False, False, False]
+    assert not found.complete
+
+
+def test_a_bound_in_the_templates_own_writing_is_one_problem_and_placeholders_one_each(root: Path) -> None:
+    found = checked(root, TEMPLATE)
+    assert len(found.problems) == 2
+    assert 'quote every value that begins with ">"' in problems(found)[0]
+    assert problems(found)[1] == "line 4: actual: <recorded-value> is not filled in"
+    assert not any(gate(found).values())
+
+
+def test_a_placeholder_is_reported_once(root: Path) -> None:
+    assert changed(root, "actual: 1.5", "actual: <recorded-value>") == [
+        "line 18: actual: <recorded-value> is not filled in"
+    ]
+    assert changed(root, "out/trace.npz", "<path>") == ["line 26: artifacts: <path> is not filled in"]
+    assert changed(root, "seed: 5", "seed: <seed>") == ["line 6: seed: <seed> is not filled in"]
+
+
+@pytest.mark.parametrize("text", ["just text", "[a, b]", "- 1"])
+def test_a_file_that_is_not_a_mapping_is_refused(root: Path, text: str) -> None:
+    found = checked(root, text)
+    assert problems(found) == ["file: not a mapping of fields to values"]
+    assert not any(gate(found).values())
+
+
+def test_an_artifact_that_is_refused_is_named_and_the_gate_says_what_is_missing(root: Path) -> None:
+    found = checked(root, RECORD.replace("out/trace.npz", "../trace.npz"))
+    assert problems(found) == ["artifacts: '../trace.npz' contains \"..\": name the file itself"]
+    assert gate(found)["intermediates"] is False
+
+
+def test_the_best_set_of_intermediates_decides(root: Path) -> None:
+    np.savez(root / "out" / "other.npz", scores=[1.0])
+    (root / "out" / "figure.json").write_text("not json")
+    listed = "out/other.npz\n  - out/figure.json\n  - out/trace.npz"
+    assert checked(root, RECORD.replace("out/trace.npz", listed)).complete
+    found = checked(root, RECORD.replace("out/trace.npz", "out/figure.json\n  - out/other.npz"))
+    assert found.gate[0].why["en"] == "'other.npz': without scaled, masked, weights, output"
+
+
+def test_intermediates_that_leak_are_missing_with_the_reason(root: Path) -> None:
+    np.savez(root / "out" / "trace.npz", **TRACE | {"weights": [[0.9, 0.1], [0.5, 0.5]]})
+    found = checked(root)
+    assert not found.complete
+    assert found.gate[0].why["en"] == "'trace.npz': weight on the future 1.0e-01: required 0"
+
+
+def test_without_a_repository_the_root_must_be_named(root: Path) -> None:
+    (root / ".git").rmdir()
+    found = checked(root)
+    assert any("--root" in line for line in problems(found))
+    assert check(root / "record.yaml", root).complete
+
+
+def test_a_file_may_list_no_more_artifacts_than_anyone_would_read(root: Path) -> None:
+    found = changed(root, "  - out/trace.npz\n", "  - out/trace.npz\n" * 101)
+    assert found == ["artifacts: more than 100 entries"]
