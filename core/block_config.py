@@ -65,15 +65,12 @@ def init_block(
     and 0). `hidden` is the feed-forward width, 4 * width by default. The same seed gives the same numbers in
     every dtype, rounded to it. Raises CoreError when the heads do not divide the width.
     """
-    if np.dtype(dtype).kind != "f":
-        raise CoreError(
-            f"dtype is {np.dtype(dtype)}; a float is required; use numpy.float32 or numpy.float64"
-        )
+    kept = settings.float_dtype(dtype)
     width = settings.whole(width, "width", 1)
     hidden = 4 * width if hidden is None else settings.whole(hidden, "hidden", 1)
     shapes, random = block_shapes(width, hidden, config), np.random.default_rng(seed)
     return Parameters(
-        {role: _initial(role, shape, random, scale, jitter).astype(dtype) for role, shape in shapes.items()}
+        {role: _initial(role, shape, random, scale, jitter).astype(kept) for role, shape in shapes.items()}
     )
 
 

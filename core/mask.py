@@ -17,9 +17,7 @@ def causal_mask(query_length: int, key_length: int, dtype: Floating = np.float64
     Formula: key <= query + (key_length - query_length). Aligned to the last query, so that one new query sees
     all cached keys. Source: Vaswani et al. 2017, section 3.2.3.
     """
-    mask = np.zeros((query_length, key_length), dtype)
-    np.copyto(mask, -np.inf, where=~causal_allowed(query_length, key_length))
-    return mask
+    return _additive(causal_allowed(query_length, key_length), dtype)
 
 
 def causal_allowed(query_length: int, key_length: int) -> BoolArray:

@@ -119,7 +119,7 @@ class Parameters(Mapping[str, FloatArray]):
         try:
             with np.load(path, allow_pickle=False) as stored:
                 return cls({role: stored[role] for role in stored.files})
-        except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
             raise CoreError(
                 f"{path} cannot be read ({error}); a file written by Parameters.save is required"
             ) from error
