@@ -1,0 +1,1 @@
+"""Contracts of attention by itself: query, key, value -> output. One file each."""

@@ -1,0 +1,55 @@
+"""Copying the features of q and k n times, with q / sqrt(n), changes nothing when the scale is 1/sqrt(d_k)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detectors.detector import Detector
+from detectors.fixtures import Fixture, frozen
+from detectors.observation import Observation, relative
+
+Array = NDArray[Any]
+
+
+COPIES = 4
+
+
+def measure(observation: Observation) -> float:
+    """Relative change of the output when every feature is there four times: q.k and sqrt(d_k) both grow twofold."""
+    query, key, value = plain(observation.fixture)
+    many_query, many_key = observation.fixture.once("copies", lambda: copied(query, key))
+    once = observation.once("plain", lambda: observation.attend(query, key, value))
+    return relative(observation.attend(many_query, many_key, value) - once, value)
+
+
+def plain(fixture: Fixture) -> tuple[Array, Array, Array]:
+    """Random query, key, value [1, head, token, channel]."""
+    shape = (1, fixture.extents.heads, fixture.extents.tokens, fixture.extents.head_width)
+    return (
+        fixture.draw("plain query", *shape),
+        fixture.draw("plain key", *shape),
+        fixture.draw("plain value", *shape),
+    )
+
+
+def copied(query: Array, key: Array) -> tuple[Array, Array]:
+    """The features COPIES times in a row, the query divided by sqrt(COPIES)."""
+    size = query.dtype.type(COPIES**-0.5)
+    return frozen(np.tile(query, COPIES) * size), frozen(np.tile(key, COPIES))
+
+
+DETECTOR = Detector(
+    name="duplication",
+    law={
+        "en": "copying the features of q and k leaves the output unchanged",
+        "zh": "复制 q、k 的特征不改变输出",
+    },
+    unit="relative change",
+    # THR
+    threshold=1e-3,
+    needs="attention",
+    measure=measure,
+)

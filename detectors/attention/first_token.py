@@ -1,0 +1,29 @@
+"""The first token sees itself alone: its output is its own value."""
+
+from __future__ import annotations
+
+from detectors.attention import duplication
+from detectors.detector import Detector
+from detectors.observation import Observation, relative
+
+
+def measure(observation: Observation) -> float:
+    """Distance of the first output from the first value."""
+    query, key, value = duplication.plain(observation.fixture)
+    output = observation.once("plain", lambda: observation.attend(query, key, value))
+    return relative(output[:, :, 0] - value[:, :, 0], value)
+
+
+DETECTOR = Detector(
+    name="first_token",
+    law={
+        "en": "the first token attends to itself alone",
+        "zh": "第一个 token 只看到自己",
+    },
+    unit="relative difference",
+    # THR
+    threshold=1e-3,
+    needs="attention",
+    measure=measure,
+    weight=0.5,
+)

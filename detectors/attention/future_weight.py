@@ -1,0 +1,28 @@
+"""No weight on the future."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from detectors import probes
+from detectors.detector import Detector
+from detectors.observation import Observation, largest
+
+
+def measure(observation: Observation) -> float:
+    """Largest weight above the diagonal, with V = identity."""
+    return largest(np.triu(probes.weights(observation), 1))
+
+
+DETECTOR = Detector(
+    name="future_weight",
+    law={
+        "en": "no attention weight falls on the future",
+        "zh": "未来位置的 attention 权重为 0",
+    },
+    unit="weight",
+    # THR
+    threshold=0.0,
+    needs="attention",
+    measure=measure,
+)

@@ -1,0 +1,37 @@
+"""A mask that holds at any logit: no finite weight on the future, even where its logit is 1e6."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from detectors import influence, probes
+from detectors.detector import Detector
+from detectors.errors import NotObservable
+from detectors.observation import Observation
+
+
+def measure(observation: Observation) -> float:
+    """Largest finite weight on a future token whose logit is 1e6 while all others are 0.
+
+    Raises NotObservable where every such weight is NaN: that is overflow, not a leak.
+    """
+    weights = probes.peaks(observation)
+    moving = np.array(influence.sources(observation.fixture.extents.tokens))
+    future = weights[np.arange(len(weights))[:, None] < moving]
+    if future.size and np.isnan(future).all():
+        raise NotObservable("weights are NaN at logits of 1e6: overflow")
+    return float(np.nanmax(future, initial=0.0))
+
+
+DETECTOR = Detector(
+    name="huge_logits",
+    law={
+        "en": "the mask holds however large a future logit is",
+        "zh": "无论未来的 logit 多大，遮罩都有效",
+    },
+    unit="weight",
+    # THR
+    threshold=0.0,
+    needs="attention",
+    measure=measure,
+)

@@ -1,0 +1,28 @@
+"""Every row of attention weights sums to 1."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from detectors import probes
+from detectors.detector import Detector
+from detectors.observation import Observation, largest
+
+
+def measure(observation: Observation) -> float:
+    """Largest distance of a row sum from 1, with V = identity."""
+    return largest(np.asarray(probes.weights(observation).sum(axis=-1) - 1))
+
+
+DETECTOR = Detector(
+    name="rows",
+    law={
+        "en": "each row of attention weights sums to 1",
+        "zh": "每一行 attention 权重之和为 1",
+    },
+    unit="weight",
+    # THR
+    threshold=1e-3,
+    needs="attention",
+    measure=measure,
+)

@@ -1,0 +1,60 @@
+"""The logit slope is 1/sqrt(d_k): the scale, read off the weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detectors import probes
+from detectors.detector import Detector
+from detectors.errors import NotObservable
+from detectors.observation import Observation
+
+Array = NDArray[Any]
+
+
+def measure(observation: Observation) -> float:
+    """|ln(slope * sqrt(d_k))|, the larger at two values of d_k. See `slope`."""
+    fixture = observation.fixture
+    narrow, wide = fixture.extents.head_width, probes.second_width(fixture)
+    pairs = ((narrow, probes.weights(observation)), (wide, probes.wide_weights(observation)))
+    return max(off(slope(*probes.query_key(fixture, d_k), weights), d_k) for d_k, weights in pairs)
+
+
+def off(found: float, head_width: int) -> float:
+    """|ln(slope * sqrt(d_k))|; infinite where the slope is not even positive."""
+    return abs(float(np.log(found * head_width**0.5))) if found > 0 else float("inf")
+
+
+def slope(query: Array, key: Array, weights: Array) -> float:
+    """Factor between q.k and ln(weight), least squares within the rows, positive weights only.
+
+    Within a row ln(weight) = factor * q.k - constant, so the softmax's denominator drops out.
+    """
+    products = (query.astype(np.float64) @ key.astype(np.float64).swapaxes(-1, -2)).reshape(-1, key.shape[-2])
+    rows = weights.astype(np.float64).reshape(products.shape)
+    seen = rows > 0
+    logs = np.log(rows, out=np.zeros_like(rows), where=seen)
+    count = np.maximum(seen.sum(axis=-1, keepdims=True), 1)
+    spread = np.where(seen, products - (products * seen).sum(axis=-1, keepdims=True) / count, 0.0)
+    total = float((spread * spread).sum())
+    if not total > 0:
+        raise NotObservable("no row has two positive weights")
+    return float((spread * logs).sum()) / total
+
+
+DETECTOR = Detector(
+    name="slope",
+    law={
+        "en": "logits are q·k / sqrt(d_k)",
+        "zh": "logits 等于 q·k / sqrt(d_k)",
+    },
+    unit="|ln factor|",
+    # THR
+    threshold=0.05,
+    needs="attention",
+    measure=measure,
+    weight=2.0,
+)

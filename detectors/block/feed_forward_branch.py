@@ -1,0 +1,26 @@
+"""The feed-forward branch reads its input through a norm: scaling and shifting x does not change it."""
+
+from __future__ import annotations
+
+from detectors import branches
+from detectors.detector import Detector
+from detectors.observation import Observation
+
+
+def measure(observation: Observation) -> float:
+    """Relative change of f(x) - x with silent attention under x -> 4x (+ b for LayerNorm)."""
+    return branches.change(observation, branches.after_feed_forward(observation))
+
+
+DETECTOR = Detector(
+    name="feed_forward_branch",
+    law={
+        "en": "the feed-forward branch is invariant to the scale of x",
+        "zh": "FFN 分支对 x 的缩放不变",
+    },
+    unit="relative change",
+    # THR
+    threshold=1e-2,
+    needs="weights",
+    measure=measure,
+)

@@ -1,0 +1,27 @@
+"""The output is finite."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from detectors.detector import Detector
+from detectors.observation import Observation
+
+
+def measure(observation: Observation) -> float:
+    """Share of the output's values that are not finite."""
+    return float(np.mean(~np.isfinite(observation.output())))
+
+
+DETECTOR = Detector(
+    name="finite",
+    law={
+        "en": "the output is finite",
+        "zh": "输出全部有限",
+    },
+    unit="share of values",
+    # THR
+    threshold=0.0,
+    needs="call",
+    measure=measure,
+)

@@ -1,0 +1,28 @@
+"""Per-head reference: the output equals that of heads computed one by one in plain loops."""
+
+from __future__ import annotations
+
+from detectors import plain_block
+from detectors.detector import Detector
+from detectors.observation import Observation, relative
+
+
+def measure(observation: Observation) -> float:
+    """Relative difference between the output and the plain-loop block of `plain_block` with the same weights."""
+    expected = observation.fixture.once("expected", lambda: plain_block.output(observation.fixture))
+    return relative(observation.output() - expected, expected)
+
+
+DETECTOR = Detector(
+    name="heads",
+    law={
+        "en": "the block equals one computed head by head in plain loops",
+        "zh": "输出与逐头朴素循环的参考实现一致",
+    },
+    unit="relative difference",
+    # THR
+    threshold=1e-3,
+    needs="weights",
+    measure=measure,
+    weight=0.25,
+)

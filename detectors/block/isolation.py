@@ -1,0 +1,63 @@
+"""Heads keep to their channels: a change of one key/value head shows in the channels of its query heads alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detectors import branches
+from detectors.detector import Detector
+from detectors.errors import NotObservable
+from detectors.fixtures import Fixture
+from detectors.observation import Observation, largest
+
+Array = NDArray[Any]
+
+
+def measure(observation: Observation) -> float:
+    """Change outside the group's channels over the change anywhere, when one head's columns of Wv change.
+
+    With Wo = identity and a silent feed-forward network, f(x) - x is the merged heads.
+    """
+    fixture = observation.fixture
+    if fixture.extents.kv_heads < 2:
+        raise NotObservable("one key/value head: no channel lies outside it")
+    before = observation.block(fixture.x, fixture.once("bare heads", lambda: bare(fixture)))
+    after = observation.block(fixture.x, fixture.once("one head changed", lambda: changed(fixture)))
+    difference = np.abs(after - before).max(axis=(0, 1))
+    if not largest(difference) > 0:
+        raise NotObservable("a change of Wv does not show: values are ignored")
+    group = fixture.extents.width // fixture.extents.kv_heads
+    return largest(difference[group:]) / largest(difference)
+
+
+def bare(fixture: Fixture) -> dict[str, Array]:
+    """Weights that show the merged heads: Wo = identity, no bias, no feed-forward network."""
+    one = np.eye(fixture.extents.width, dtype=fixture.dtype)
+    return branches.silent(fixture, "o2") | {"Wo": one}
+
+
+def changed(fixture: Fixture) -> dict[str, Array]:
+    """The same with the columns of the first key/value head in Wv replaced."""
+    value = fixture.weights["Wv"].copy()
+    own = fixture.extents.head_width
+    # The first, since attention across heads under a causal mask hides what the last one does.
+    value[:, :own] += fixture.draw("other head", len(value), own)
+    return bare(fixture) | {"Wv": value}
+
+
+DETECTOR = Detector(
+    name="isolation",
+    law={
+        "en": "each head writes its own channels only",
+        "zh": "每个头只写入自己的通道",
+    },
+    unit="share of the change",
+    # THR
+    threshold=1e-3,
+    needs="weights",
+    measure=measure,
+    weight=2.0,
+)

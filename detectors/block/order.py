@@ -1,0 +1,27 @@
+"""The sublayers follow each other: f(x) = f(f(x; W2 = b2 = 0); Wo = bo = 0)."""
+
+from __future__ import annotations
+
+from detectors import branches
+from detectors.detector import Detector
+from detectors.observation import Observation, relative
+
+
+def measure(observation: Observation) -> float:
+    """Relative difference between the block and its two sublayers run one after the other."""
+    sequential = branches.after_feed_forward(observation)[2]
+    return relative(observation.output() - sequential, observation.output())
+
+
+DETECTOR = Detector(
+    name="order",
+    law={
+        "en": "the feed-forward network follows the attention sublayer",
+        "zh": "FFN 接在 attention 子层之后",
+    },
+    unit="relative difference",
+    # THR
+    threshold=1e-3,
+    needs="weights",
+    measure=measure,
+)

@@ -1,0 +1,31 @@
+"""A prefix computed alone equals the prefix of the whole."""
+
+from __future__ import annotations
+
+from detectors.detector import Detector
+from detectors.errors import NotObservable
+from detectors.observation import Observation, relative
+
+
+def measure(observation: Observation) -> float:
+    """Relative difference between the outputs of the first half alone and within the whole sequence."""
+    x = observation.fixture.x
+    if x.shape[1] < 2:
+        raise NotObservable("one token: there is no shorter prefix")
+    whole = observation.output()[:, : x.shape[1] // 2 + 1 - x.shape[1] % 2]
+    return relative(observation.block(x[:, : whole.shape[1]]) - whole, whole)
+
+
+DETECTOR = Detector(
+    name="prefix",
+    law={
+        "en": "a prefix computed alone gives the same outputs",
+        "zh": "单独计算前缀得到相同输出",
+    },
+    unit="relative difference",
+    # THR
+    threshold=1e-3,
+    needs="call",
+    measure=measure,
+    weight=0.5,
+)

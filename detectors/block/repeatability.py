@@ -1,0 +1,28 @@
+"""The same input gives the same bits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from detectors.detector import Detector
+from detectors.observation import Observation
+
+
+def measure(observation: Observation) -> float:
+    """Share of the values that differ between two calls with the same tokens."""
+    first, again = observation.output(), observation.block(observation.fixture.x)
+    return float(np.mean((first != again) & ~(np.isnan(first) & np.isnan(again))))
+
+
+DETECTOR = Detector(
+    name="repeatability",
+    law={
+        "en": "the same input gives the same output",
+        "zh": "相同输入得到相同输出",
+    },
+    unit="share of values",
+    # THR
+    threshold=0.0,
+    needs="call",
+    measure=measure,
+)

@@ -1,0 +1,46 @@
+"""Every detector, in the order in which signals are listed. `shape` is last: it counts what failed before."""
+
+from __future__ import annotations
+
+from detectors.attention import (
+    duplication,
+    first_token,
+    future_weight,
+    huge_logits,
+    rows,
+    self_weight,
+    short_queries,
+    slope,
+    zero_query,
+)
+from detectors.block import (
+    attention_branch,
+    batch,
+    feed_forward_branch,
+    finite,
+    future,
+    gradient_flow,
+    heads,
+    isolation,
+    order,
+    prefix,
+    reach,
+    repeatability,
+    shape,
+    skip,
+)
+from detectors.detector import Detector
+
+DETECTORS: tuple[Detector, ...] = tuple(
+    module.DETECTOR
+    for module in (
+        finite, repeatability, batch, future, reach, prefix,
+        skip, gradient_flow, attention_branch, feed_forward_branch, order,
+        heads, isolation,
+        rows, future_weight, self_weight, first_token, zero_query, short_queries, huge_logits,
+        slope, duplication,
+        shape,
+    )
+)  # fmt: skip
+
+BY_NAME = {detector.name: detector for detector in DETECTORS}

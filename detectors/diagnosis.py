@@ -1,0 +1,84 @@
+"""Which fault do these signals look like? The nearest of the expected signatures, which come in as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from detectors.catalogue import BY_NAME
+from detectors.examination import Examination
+
+PATTERN_WEIGHT = 1.5
+"""A visibility pattern says more about which fault it is than most single detectors."""
+
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What an examination looks like under one variant of one fault."""
+
+    fault: str
+    variant: str
+    fires: frozenset[str]
+    patterns: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A fault, its nearest variant, and the distance: 0 is the very signature, 1 has nothing in common."""
+
+    fault: str
+    variant: str
+    distance: float
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The faults, nearest first. `named` has one fault, several where they tie, none where nothing fits."""
+
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        if not self.candidates or not self.candidates[0].distance < 1:
+            return ()
+        nearest = self.candidates[0].distance
+        return tuple(found.fault for found in self.candidates if found.distance <= nearest + TIE)
+
+
+def diagnose(examination: Examination, table: Iterable[Expected]) -> Diagnosis:
+    """Ranks the faults by their nearest signature; a quiet examination names none."""
+    if not examination.fired:
+        return Diagnosis(())
+    return rank([(expected, distance(examination, expected)) for expected in table])
+
+
+def rank(distances: Iterable[tuple[Expected, float]]) -> Diagnosis:
+    """The faults by the distance of their nearest variant; equal distances keep the order of the table."""
+    best: dict[str, Candidate] = {}
+    for expected, apart in distances:
+        if expected.fault not in best or apart < best[expected.fault].distance:
+            best[expected.fault] = Candidate(expected.fault, expected.variant, apart)
+    return Diagnosis(tuple(sorted(best.values(), key=lambda candidate: candidate.distance)))
+
+
+def distance(examination: Examination, expected: Expected) -> float:
+    """Weighted Jaccard distance over what could be observed.
+
+    Signs are the detectors that fire and the patterns that are not causal. 1 - (weight in common) / (weight in
+    either). Source: Jaccard, Bulletin de la Société Vaudoise des Sciences Naturelles 37 (1901).
+    """
+    seen = examination.fired | _marks(examination.patterns)
+    patterns = {probe: word for probe, word in expected.patterns.items() if probe in examination.patterns}
+    wanted = (expected.fires & examination.observed) | _marks(patterns)
+    either = sum(map(_weight, seen | wanted))
+    return 1 - sum(map(_weight, seen & wanted)) / either if either else 1.0
+
+
+def _marks(patterns: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(f"{probe}: {word}" for probe, word in patterns.items() if word != "causal")
+
+
+def _weight(sign: str) -> float:
+    return BY_NAME[sign].weight if sign in BY_NAME else PATTERN_WEIGHT

@@ -1,0 +1,11 @@
+"""The two ways a measurement ends without a value."""
+
+from __future__ import annotations
+
+
+class DetectorError(ValueError):
+    """Base of this package's errors: a fixture or subject that was declared wrongly."""
+
+
+class NotObservable(DetectorError):  # noqa: N818 - a verdict, not a mistake
+    """A measurement that could not be made; the message says why. Never a signal."""

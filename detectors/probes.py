@@ -1,0 +1,98 @@
+"""Probes of attention by itself: with V = identity the output *is* the weight matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detectors.fixtures import Fixture, frozen
+from detectors.influence import sources
+from detectors.observation import Observation
+
+Array = NDArray[Any]
+
+PEAK_LOGIT = 1e6
+"""Inside [2e4, 1e8]: beats a fill of -1e4 at any wrong scale in use, and never one of -1e9."""
+
+
+def weights(observation: Observation) -> Array:
+    """[1, head, query, key]: attention's weights at moderate logits, at the fixture's own d_k."""
+    return observation.once("probe", lambda: _probe(observation, observation.fixture.extents.head_width))
+
+
+def wide_weights(observation: Observation) -> Array:
+    """The same at a second d_k, unlike the first and unlike the number of heads."""
+    return observation.once("wide probe", lambda: _probe(observation, second_width(observation.fixture)))
+
+
+def second_width(fixture: Fixture) -> int:
+    """2 d_k + 1, or one more where that is the number of heads."""
+    width = 2 * fixture.extents.head_width + 1
+    return width + (width == fixture.extents.heads)
+
+
+def query_key(fixture: Fixture, head_width: int) -> tuple[Array, Array]:
+    """Random query and key [1, head, token, channel] of amplitude d_k^(-1/4): q.k has unit variance at any d_k."""
+    shape = (1, fixture.extents.heads, fixture.extents.tokens, head_width)
+    size = fixture.dtype.type(head_width**-0.25)
+    return fixture.once(
+        f"query and key {head_width}",
+        lambda: (
+            frozen(fixture.draw("probe query", *shape) * size),
+            frozen(fixture.draw("probe key", *shape) * size),
+        ),
+    )
+
+
+def identity(fixture: Fixture, batch: int = 1) -> Array:
+    """V = identity [batch, head, key, key]."""
+    tokens, heads = fixture.extents.tokens, fixture.extents.heads
+    shape = (batch, heads, tokens, tokens)
+    one = np.eye(tokens, dtype=fixture.dtype)
+    return fixture.once(f"identity {batch}", lambda: frozen(np.broadcast_to(one, shape).copy()))
+
+
+def _probe(observation: Observation, head_width: int) -> Array:
+    query, key = query_key(observation.fixture, head_width)
+    return observation.attend(query, key, identity(observation.fixture))
+
+
+def short_weights(observation: Observation) -> Array:
+    """[1, head, query, key] with only the last queries asked, as when earlier keys come from a cache."""
+    return observation.once("short probe", lambda: _short(observation))
+
+
+def _short(observation: Observation) -> Array:
+    fixture = observation.fixture
+    query, key = query_key(fixture, fixture.extents.head_width)
+    return observation.attend(query[:, :, short_start(fixture) :], key, identity(fixture))
+
+
+def short_start(fixture: Fixture) -> int:
+    """The first query that is asked: about half of them, and never all where there are two."""
+    return max(1, fixture.extents.tokens // 2)
+
+
+def peaks(observation: Observation) -> Array:
+    """[query, source]: weight on source s when its logit alone is 1e6, the largest over heads; NaN is kept."""
+    return observation.once("peaks", lambda: _peaks(observation))
+
+
+def _peaks(observation: Observation) -> Array:
+    fixture = observation.fixture
+    moving = sources(fixture.extents.tokens)
+    query, key = fixture.once("huge", lambda: _huge(fixture, moving))
+    output = observation.attend(query, key, identity(fixture, len(moving)))
+    return np.stack([output[at, :, :, source].max(axis=0) for at, source in enumerate(moving)], axis=1)
+
+
+def _huge(fixture: Fixture, moving: list[int]) -> tuple[Array, Array]:
+    extents = fixture.extents
+    shape = (len(moving), extents.heads, extents.tokens, extents.head_width)
+    size = PEAK_LOGIT**0.5 * extents.head_width**-0.25
+    key = np.zeros(shape, fixture.dtype)
+    for at, source in enumerate(moving):
+        key[at, :, source] = size
+    return frozen(np.full(shape, size, fixture.dtype)), frozen(key)

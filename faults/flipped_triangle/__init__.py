@@ -1,0 +1,1 @@
+"""Fault `flipped_triangle`: the causal triangle is turned over or displaced."""

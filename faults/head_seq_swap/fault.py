@@ -1,0 +1,124 @@
+"""Patches, variants and expected signatures of `head_seq_swap`.
+
+The seams are `split_heads(x, heads)`, `merge_heads(x)` and `repeat_heads(x, groups)`. Each wrong version is a
+permutation or a sum, patched together with its adjoint, the gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from faults.head_seq_swap import words
+from faults.model import Fault, Function, Seam, Signature, Variant
+
+Patch = Callable[[Function], Function]
+
+SPLIT, SPLIT_BACKWARD = Seam("core.heads", "split_heads"), Seam("core.heads", "split_heads_backward")
+MERGE, MERGE_BACKWARD = Seam("core.heads", "merge_heads"), Seam("core.heads", "merge_heads_backward")
+REPEAT, REPEAT_BACKWARD = Seam("core.heads", "repeat_heads"), Seam("core.heads", "repeat_heads_backward")
+
+
+def split(original: Function) -> Function:
+    """[batch, token, D] read as [batch, head, token, channel] without a transpose."""
+    return lambda x, heads: x.reshape(x.shape[0], heads, x.shape[1], -1)
+
+
+def split_backward(original: Function) -> Function:
+    return lambda grad, heads: grad.reshape(grad.shape[0], grad.shape[2], -1)
+
+
+def merge(original: Function) -> Function:
+    """[batch, head, token, channel] read as [batch, token, D] without a transpose."""
+    return lambda x: x.reshape(x.shape[0], x.shape[2], -1)
+
+
+def merge_backward(original: Function) -> Function:
+    return lambda grad, heads: grad.reshape(grad.shape[0], heads, grad.shape[1], -1)
+
+
+def unmoved_split(original: Function) -> Function:
+    """[batch, token, head, channel]: the head axis stays behind the tokens."""
+    return lambda x, heads: x.reshape(*x.shape[:2], heads, -1)
+
+
+def unmoved_merge(original: Function) -> Function:
+    return lambda x: x.reshape(*x.shape[:2], -1)
+
+
+def unmoved_merge_backward(original: Function) -> Function:
+    return lambda grad, heads: grad.reshape(*grad.shape[:2], heads, -1)
+
+
+def tiled(original: Function) -> Function:
+    return lambda x, groups: np.tile(x, (1, groups, 1, 1))
+
+
+def tiled_backward(original: Function) -> Function:
+    def repeat_heads_backward(grad: Any, groups: int) -> Any:
+        batch, heads, *rest = grad.shape
+        return grad.reshape(batch, groups, heads // groups, *rest).sum(axis=1)
+
+    return repeat_heads_backward
+
+
+def axes_differ(extents: Any) -> bool:
+    """With one head or one token a reshape and a transpose are the same."""
+    return bool(extents.heads > 1 and extents.tokens > 1)
+
+
+SPLITS: Mapping[Seam, Patch] = {SPLIT: split, SPLIT_BACKWARD: split_backward}
+MERGES: Mapping[Seam, Patch] = {MERGE: merge, MERGE_BACKWARD: merge_backward}
+UNMOVED: Mapping[Seam, Patch] = {
+    SPLIT: unmoved_split,
+    SPLIT_BACKWARD: lambda original: lambda grad, heads: grad.reshape(*grad.shape[:2], -1),
+    MERGE: unmoved_merge,
+    MERGE_BACKWARD: unmoved_merge_backward,
+    REPEAT: lambda original: lambda x, groups: np.repeat(x, groups, axis=2),
+}
+
+
+def _variant(
+    name: str,
+    patches: Mapping[Seam, Patch],
+    fires: set[str],
+    patterns: Mapping[str, str],
+    witnesses: Callable[[Any], bool] = axes_differ,
+    no_gradient: str = "",
+) -> Variant:
+    signature = Signature(frozenset({"heads", "isolation", *fires}), patterns)
+    return Variant(name, words.VARIANTS[name], patches, "heads", signature, witnesses, no_gradient)
+
+
+FAULT = Fault(
+    name="head_seq_swap",
+    title=words.TITLE,
+    injected=words.INJECTED,
+    signal=words.SIGNAL,
+    repair=words.REPAIR,
+    formula=words.FORMULA,
+    enters=words.ENTERS,
+    shapes=words.SHAPES,
+    variants=(
+        # A plain reshape on both sides keeps the causal order: only blocks of tokens see each other, no leak.
+        _variant("both", {**SPLITS, **MERGES}, {"reach", "prefix"}, {"block": "scrambled"}),
+        _variant("split", SPLITS, {"future", "prefix"}, {"block": "scrambled"}),
+        _variant("merge", MERGES, {"future", "prefix"}, {"block": "scrambled"}),
+        _variant(
+            "untransposed",
+            UNMOVED,
+            {"reach", "shape"},
+            {"block": "scrambled", "calls": "fail unless square"},
+            no_gradient="the block raises: the mask [token, token] does not fit scores [batch, token, head, head]",
+        ),
+        _variant(
+            "tiled",
+            {REPEAT: tiled, REPEAT_BACKWARD: tiled_backward},
+            set(),
+            {},
+            witnesses=lambda extents: 1 < extents.kv_heads < extents.heads,
+        ),
+    ),
+)

@@ -1,0 +1,181 @@
+"""Injection: a variant's patches, in force inside a `with` block and nowhere else.
+
+Restores the same objects on any exception, KeyboardInterrupt included; refuses a second injection, nested or from
+another thread, because patches in one process race; and reaches names that were imported by `from x import y`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType, TracebackType
+from typing import Any
+
+from faults.model import FaultsError, Function, Seam, Variant
+
+_OURS = (*sys.stdlib_module_names, "numpy", "hypothesis", "_pytest", "pytest")
+"""Packages that cannot hold a copy of a seam, left out of the search for copies."""
+
+
+class InjectionError(FaultsError):
+    """A second injection, a seam that does not exist, or one that was not put back."""
+
+
+class Injection:
+    """What is patched, and how often each seam was called since the last `reset`."""
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        self.calls: dict[Seam, int] = dict.fromkeys(variant.patches, 0)
+        self._undo: list[tuple[dict[str, Any], str, Function, Function]] = []
+
+    @property
+    def activations(self) -> int:
+        """Calls of patched seams; 0 means that the faulty code was never reached."""
+        return sum(self.calls.values())
+
+    def reset(self) -> None:
+        self.calls.update(dict.fromkeys(self.calls, 0))
+
+    def apply(self) -> None:
+        """Replaces every seam and every copy of it. Raises InjectionError for a seam that does not exist."""
+        originals = {seam: _original(seam) for seam in self.variant.patches}
+        for seam, original in originals.items():
+            replacement = self._counted(seam, self.variant.patches[seam](original))
+            for space, name in list(_holders(original)):
+                self._undo.append((space, name, original, replacement))
+                space[name] = replacement
+
+    def restore(self) -> None:
+        """Puts the same objects back, also into modules that were first imported under the fault."""
+        pairs = {id(replacement): (original, replacement) for _, _, original, replacement in self._undo}
+        for space, name, original, _ in reversed(self._undo):
+            space[name] = original
+        for original, replacement in pairs.values():
+            for space, name in list(_holders(replacement)):
+                space[name] = original
+        self._undo.clear()
+
+    def _counted(self, seam: Seam, replacement: Function) -> Function:
+        calls = self.calls
+
+        def faulty(*arguments: Any, **named: Any) -> Any:
+            calls[seam] += 1
+            return replacement(*arguments, **named)
+
+        return faulty
+
+
+class inject:  # noqa: N801 - reads as a verb: `with inject(variant) as injection:`
+    """Context manager that puts a variant's patches in force and gives the Injection.
+
+    Raises InjectionError where one is in force already, from this thread or another.
+    """
+
+    def __init__(self, variant: Variant) -> None:
+        self._injection = Injection(variant)
+
+    def __enter__(self) -> Injection:
+        _claim(self._injection)
+        try:
+            self._injection.apply()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self._injection
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._injection.restore()
+        _release(self._injection)
+
+
+def unreached_copies(seam: Seam) -> list[str]:
+    """Where a copy of the seam is kept that injection cannot replace: containers, defaults, closures, objects.
+
+    Slow (it asks the garbage collector); for explaining a mutant that was never reached.
+    """
+    import gc
+
+    original = _original(seam)
+    modules = [vars(module) for module in _modules()]
+    return sorted(
+        {
+            type(holder).__name__
+            for holder in gc.get_referrers(original)
+            if not _known(holder, modules, original)
+        }
+    )
+
+
+def _known(holder: object, modules: list[dict[str, Any]], original: Function) -> bool:
+    frames = type(holder).__name__ in ("frame", "generator")
+    return frames or any(holder is space for space in modules) or holder is original
+
+
+_active: list[Injection] = []
+_lock = threading.Lock()
+
+
+def _claim(injection: Injection) -> None:
+    with _lock:
+        if _active:
+            found = _active[0].variant.name
+            raise InjectionError(
+                f"injection of {injection.variant.name!r}: found {found!r} in force, required: none; "
+                "leave the first `with inject(...)` block before entering another"
+            )
+        _active.append(injection)
+
+
+def _release(injection: Injection) -> None:
+    with _lock:
+        if injection in _active:
+            _active.remove(injection)
+
+
+def restore_all() -> None:
+    """Puts everything back whatever was going on: for an interrupt that arrived between two steps."""
+    for injection in list(_active):
+        injection.restore()
+        _release(injection)
+
+
+def _original(seam: Seam) -> Function:
+    try:
+        found: Function = getattr(importlib.import_module(seam.module), seam.attribute)
+    except (ImportError, AttributeError) as error:
+        raise InjectionError(
+            f"seam {seam}: not found ({error}); required: a function of that name"
+        ) from error
+    return found
+
+
+def _holders(function: Function) -> Iterator[tuple[dict[str, Any], str]]:
+    """Every module-level name bound to the very object."""
+    for module in _modules():
+        space = vars(module)
+        for name, held in list(space.items()):
+            if held is function:
+                yield space, name
+
+
+def _modules() -> list[ModuleType]:
+    loaded: Mapping[str, ModuleType] = dict(sys.modules)
+    return [
+        module
+        for name, module in loaded.items()
+        if isinstance(module, ModuleType) and name.partition(".")[0] not in _OURS
+    ]
+
+
+def patched(variant: Variant, run: Callable[..., Any], *arguments: Any) -> Any:
+    """What `run(*arguments)` gives with the variant's patches in force."""
+    with inject(variant):
+        return run(*arguments)

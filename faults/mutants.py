@@ -1,0 +1,114 @@
+"""One variant on its fixtures: injected, examined, undone, and what that came to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detectors.examination import Examination, examine
+from detectors.fixtures import Fixture
+from faults import reference
+from faults.injection import inject
+from faults.model import Fault, Status, Variant
+
+Array = NDArray[Any]
+
+
+@dataclass
+class Mutant:
+    """What was seen of one variant; the lists run over its witnessing fixtures."""
+
+    fault: Fault
+    variant: Variant
+    generated: int
+    fixtures: list[Fixture]
+    healthy: list[Examination]
+    faulty: list[Examination] = field(default_factory=list)
+    activations: list[int] = field(default_factory=list)
+    restored: float = 0.0
+    error: str = ""
+
+    @property
+    def caught(self) -> int:
+        """Fixtures on which at least one detector fired."""
+        return sum(bool(examination.fired) for examination in self.faulty)
+
+
+def examined(fixture: Fixture) -> Examination:
+    """The reference subject, built afresh, on one fixture."""
+    return examine(reference.subject(fixture), fixture)
+
+
+def observe(
+    fault: Fault, variant: Variant, fixtures: Sequence[Fixture], healthy: Sequence[Examination]
+) -> Mutant:
+    """Injects the variant, examines every fixture that can witness it, restores, and measures the baseline again."""
+    pairs = [pair for pair in zip(fixtures, healthy, strict=True) if variant.witnesses(pair[0].extents)]
+    mutant = Mutant(
+        fault, variant, len(fixtures), [f for f, _ in pairs], [examination for _, examination in pairs]
+    )
+    before = [output(fixture) for fixture in mutant.fixtures]
+    try:
+        _inject_and_examine(mutant)
+    except Exception as error:  # the campaign goes on; the row says ERROR and the run fails
+        mutant.error = f"{type(error).__name__}: {error}"
+    mutant.restored = _restored(mutant, before)
+    return mutant
+
+
+def _inject_and_examine(mutant: Mutant) -> None:
+    with inject(mutant.variant) as injected:
+        for fixture in mutant.fixtures:
+            injected.reset()
+            mutant.faulty.append(examined(fixture))
+            mutant.activations.append(injected.activations)
+
+
+def output(fixture: Fixture) -> Array:
+    """The reference block's output for the fixture's tokens, [batch, token, channel]."""
+    return reference.subject(fixture).call(fixture.x, {})
+
+
+def _restored(mutant: Mutant, before: Sequence[Array]) -> float:
+    """Largest difference of any output, and of any signal on the first fixture, from before the fault."""
+    apart = [float(np.abs(output(f) - was).max()) for f, was in zip(mutant.fixtures, before, strict=True)]
+    if mutant.fixtures:
+        apart += _apart(mutant.healthy[0], examined(mutant.fixtures[0]))
+    return max(apart, default=0.0)
+
+
+def _apart(before: Examination, after: Examination) -> list[float]:
+    pairs = zip(before.signals, after.signals, strict=True)
+    return [
+        abs(was.value - now.value) if was.value is not None and now.value is not None else float("inf")
+        for was, now in pairs
+        if was.value != now.value
+    ]
+
+
+def status(mutant: Mutant) -> Status:
+    """How it ended, in this order: no fixture can witness it, a crash, never reached, caught everywhere, survived."""
+    if mutant.error:
+        return Status.ERROR
+    if not mutant.fixtures:
+        return Status.NOT_APPLICABLE
+    if not all(mutant.activations):
+        return Status.NO_COVERAGE
+    return Status.KILLED if mutant.caught == len(mutant.fixtures) else Status.SURVIVED
+
+
+def reason(mutant: Mutant) -> str:
+    """One line about a mutant that did not die; empty for one that did."""
+    found = status(mutant)
+    if found is Status.ERROR:
+        return mutant.error
+    if found is Status.NOT_APPLICABLE:
+        return f"none of {mutant.generated} fixtures can witness it"
+    if found is Status.NO_COVERAGE:
+        return f"the patched code was not reached on {mutant.activations.count(0)} of {len(mutant.fixtures)} fixtures"
+    missed = len(mutant.fixtures) - mutant.caught
+    return f"missed on {missed} of {len(mutant.fixtures)} witnessing fixtures" if missed else ""

@@ -1,0 +1,100 @@
+"""The reference subject: the correct block of `core`, wrapped for the detectors. The one file that imports core."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core import attention, block
+from core.attention import AttentionTrace
+from core.parameters import Parameters
+from detectors import plain_block
+from detectors.fixtures import Extents, Fixture
+from detectors.subject import Subject
+
+Array = NDArray[Any]
+
+EXAMPLE = Extents(batch=2, tokens=6, heads=2, kv_heads=2, head_width=4, hidden=16, gain=2.0)
+"""Our own fixed synthetic fixture: distinct extents, logits large enough for an ablation to show."""
+
+
+def config(extents: Extents) -> block.BlockConfig:
+    """The block the extents declare: causal, pre-norm, ReLU, no positions."""
+    return block.BlockConfig(heads=extents.heads, kv_heads=extents.kv_heads, norm_kind=extents.norm_kind)
+
+
+def subject(fixture: Fixture) -> Subject:
+    """core's block with the fixture's weights, at every access level, built afresh."""
+    declared = config(fixture.extents)
+
+    def call(x: Array, replaced: Mapping[str, Array]) -> Array:
+        return block.block(x, parameters(fixture, replaced), declared)
+
+    return Subject("core.block.block", call, fixture.weights, attend)
+
+
+def attend(query: Array, key: Array, value: Array) -> Array:
+    """core's causal attention by itself, [batch, head, query, channel]."""
+    return attention.attention(query, key, value, causal=True)
+
+
+def parameters(fixture: Fixture, replaced: Mapping[str, Array]) -> Parameters:
+    """The fixture's weights with some roles replaced; made once for each set of replacements."""
+    name = "parameters " + " ".join(f"{role}:{id(array)}" for role, array in replaced.items())
+    return fixture.once(name, lambda: Parameters({**fixture.weights, **replaced}))
+
+
+def trace(fixture: Fixture) -> AttentionTrace:
+    """Scores, scaled, masked, weights and output of the block's attention, [batch, head, query, ...]."""
+    return block.block_trace(fixture.x, parameters(fixture, {}), config(fixture.extents)).attention
+
+
+def gradients(fixture: Fixture, upstream: Array) -> tuple[Array, Mapping[str, Array]]:
+    """Gradient of sum(upstream * y) with respect to x and to every weight, through the patched backward seams."""
+    whole = block.block_trace(fixture.x, parameters(fixture, {}), config(fixture.extents))
+    grad_x, by_role = block.block_backward(upstream, whole)
+    return grad_x, dict(by_role)
+
+
+class Example:
+    """The fixed example of the evidence: one fixture, its run, its intermediates, its independent reference."""
+
+    def __init__(self, seed: int) -> None:
+        self.fixture = Fixture(EXAMPLE, seed)
+        self.x = self.fixture.x
+
+    def run(self, x: Array | None = None) -> Array:
+        """The block's output, [batch, token, channel]."""
+        return subject(self.fixture).call(self.x if x is None else x, {})
+
+    def trace(self) -> AttentionTrace:
+        """The intermediates of its attention."""
+        return trace(self.fixture)
+
+    def expected(self) -> Array:
+        """The output computed head by head in plain loops."""
+        return plain_block.output(self.fixture)
+
+
+def example(seed: int) -> Example:
+    """The example with one seed."""
+    return Example(seed)
+
+
+def attention_trace(query: Array, key: Array, value: Array, causal: bool = True) -> AttentionTrace:
+    """core's attention with every intermediate."""
+    return attention.attention_trace(query, key, value, causal=causal)
+
+
+def attention_gradient(query: Array, key: Array, value: Array, upstream: Array) -> Array:
+    """Gradient of sum(upstream * output) with respect to the query, without a mask."""
+    forward = attention.attention_trace(query, key, value)
+    return attention.attend_backward(upstream, query, key, value, None, forward)[0]
+
+
+def rms(array: Array) -> float:
+    """Root of the mean square."""
+    return float(np.sqrt(np.mean(array**2)))
