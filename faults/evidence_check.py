@@ -110,15 +110,11 @@ def _gate(paths: Sequence[Path], measures: Sequence[Measure]) -> tuple[Part, ...
 
 def _recorded(name: Text, measures: Sequence[Measure]) -> Part:
     """Present when every one of the measures holds."""
-    lines = {language: "; ".join(_line(one, language) for one in measures) for language in ("en", "zh")}
+    lines = {
+        language: ", ".join(f"{one.bound.metric} {one.verdict[language]}" for one in measures)
+        for language in ("en", "zh")
+    }
     return Part(name, all(measure.holds for measure in measures), lines)
-
-
-def _line(measure: Measure, language: str) -> str:
-    bound = measure.bound
-    if measure.actual is None:
-        return f"{bound.metric}: {measure.verdict[language]}"
-    return f"{bound.metric} {measure.actual!r} ({bound}): {measure.verdict[language]}"
 
 
 def _intermediates(name: Text, paths: Sequence[Path]) -> Part:

@@ -54,9 +54,10 @@ class Bound:
         return possible and COMPARE[self.sign](actual, self.value)
 
 
-_TEMPLATE = said("chapter 7, evidence template", "第7章 Evidence 模板")
-_EXPECTED = said("chapter 7, expected output: difference < 1e-6", "第7章「命令与预期输出」：差值 < 1e-6")
-_OWN = said("this program; the chapter leaves the tolerance open", "本程序设定；章节把容差留空")
+_TEMPLATE = said("chapter 7, template", "第7章 Evidence 模板")
+_EXPECTED = said("chapter 7, expected output", "第7章「命令与预期输出」")
+# The chapter leaves this tolerance open.
+_OWN = said("this program", "本程序")
 
 BOUNDS = (
     Bound("future_token_invariance", "<", "1e-6", _EXPECTED),

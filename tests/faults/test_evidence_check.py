@@ -242,7 +242,7 @@ def test_a_figure_on_the_wrong_side_of_our_bound_opens_the_gate_part(
 @pytest.mark.parametrize("expected", ['">-1"', '"> 0"', '"< 1e-5"', '">1e-5 or >-1"', '"> 9e-6"'])
 def test_a_file_cannot_lower_our_bound(root: Path, expected: str) -> None:
     found = changed(root, 'influence\n    expected: ">1e-5"', f"influence\n    expected: {expected}")
-    assert "looser than > 1e-5 (chapter 7, evidence template), which decides" in found[0]
+    assert "looser than > 1e-5 (chapter 7, template), which decides" in found[0]
 
 
 def test_an_unquoted_bound_that_yaml_takes_for_an_empty_text_is_reported(root: Path) -> None:
