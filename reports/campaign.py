@@ -28,7 +28,6 @@ def render(report: Report, problems: Sequence[Text], language: str, style: str, 
 def verdict_line(report: Report, problems: Sequence[Text], language: str) -> str:
     """The last line: passed, or the worst problem and how many more there are."""
     counts = {
-        "faults": len(report.faults),
         "variants": len(report.variants),
         "killed": sum(variant.status is Status.KILLED for variant in report.variants),
         "alarms": report.alarms,
@@ -42,8 +41,8 @@ def verdict_line(report: Report, problems: Sequence[Text], language: str) -> str
 
 
 def _opening(report: Report, language: str) -> list[Block]:
-    counts = {"faults": len(report.faults), "variants": len(report.variants)}
-    lines = [say("ran", language, seed=report.seed, examples=report.examples)]
+    counts = {"faults": len(report.faults), "variants": len(report.variants), "seed": report.seed}
+    lines = [say("ran", language, examples=report.examples)]
     if report.interrupted:
         lines.append(say("interrupted", language))
     return [Heading(say("title", language, **counts), level=1), Lines(lines)]
@@ -63,7 +62,7 @@ def _tables(report: Report, language: str) -> list[Block]:
 def _faults(report: Report, language: str) -> Grid:
     names = ("fault", "injected", "signal", "killed", "fixtures", "fixed", "named")
     rows = [_fault_row(fault, language) for fault in report.faults]
-    return Grid([say(name, language) for name in names], rows, (15, 17, 19, 8, 11, 13, 15))
+    return Grid([say(name, language) for name in names], rows, (16, 19, 19, 8, 11, 9, 16))
 
 
 def _fault_row(fault: FaultResult, language: str) -> list[str]:
@@ -84,7 +83,7 @@ def _fault_row(fault: FaultResult, language: str) -> list[str]:
 def _signals(report: Report, language: str) -> Grid:
     names = ("fault", "detector", "healthy", "threshold", "faulty", "margin", "witness")
     rows = [_signal_row(fault, language) for fault in report.faults if fault.variants]
-    return Grid([say(name, language) for name in names], rows, (15, 18, 10, 9, 10, 10, 26), "llrrrrl")
+    return Grid([say(name, language) for name in names], rows, (16, 18, 9, 9, 9, 8, 32), "llrrrrl")
 
 
 def _signal_row(fault: FaultResult, language: str) -> list[str]:
@@ -105,23 +104,30 @@ def _signal_row(fault: FaultResult, language: str) -> list[str]:
 def _alone(report: Report, language: str) -> list[Block]:
     if not report.alone:
         return []
-    names = ("test", "caught", "missed")
-    rows = [_alone_row(test, report.variants, language) for test in report.alone]
-    table = Grid([say(name, language) for name in names], rows, (24, 10, 76))
-    notes = [
-        say("alone note", language, missed=test.total - len(test.caught), total=test.total)
-        for test in report.alone
-        if test.name == FUTURE and len(test.caught) < test.total
-    ]
-    return [Heading(say("alone heading", language)), table, *([Lines(notes)] if notes else [])]
+    names = [fault.name for fault in report.faults]
+    rows = [_alone_row(test, report, language) for test in report.alone]
+    headers = [say("test", language), say("total", language), *names]
+    table = Grid(headers, rows, (18, 10, *(14 for _ in names)), "l" + "r" * (1 + len(names)))
+    notes = [_future_note(test, language) for test in report.alone if test.name == FUTURE]
+    return [Heading(say("alone heading", language)), table, Lines([say("alone legend", language), *notes])]
 
 
-def _alone_row(test: Alone, variants: Sequence[VariantResult], language: str) -> list[str]:
-    names = [f"{variant.fault}/{variant.variant}" for variant in variants]
-    missed = [name for name in names if name not in test.caught]
-    shown = ", ".join(missed) if len(missed) < len(names) else say("all", language)
-    name = cells.test_name(test.name, language)
-    return [name, figures.share(len(test.caught), test.total), shown or say("nothing", language)]
+def _alone_row(test: Alone, report: Report, language: str) -> list[str]:
+    shares = [_alone_share(test, fault.variants) for fault in report.faults]
+    return [cells.test_name(test.name, language), _alone_share(test, report.variants), *shares]
+
+
+def _alone_share(test: Alone, variants: Sequence[VariantResult]) -> str:
+    names = {f"{variant.fault}/{variant.variant}" for variant in variants}
+    chance = len(names.intersection(test.sometimes))
+    return figures.share(len(names.intersection(test.caught)), len(names)) + (
+        f" (+{chance})" if chance else ""
+    )
+
+
+def _future_note(test: Alone, language: str) -> str:
+    missed = test.total - len(test.caught) - len(test.sometimes)
+    return say("alone note", language, caught=len(test.caught), missed=missed, total=test.total)
 
 
 def _verdict(problems: Sequence[Text], language: str) -> list[Block]:

@@ -30,7 +30,7 @@ def restored(difference: float, language: str) -> str:
 
 def counts(caught: int, witnessing: int, generated: int) -> str:
     """Fixtures caught, witnessing and generated."""
-    return f"{caught} / {witnessing} / {generated}"
+    return f"{caught}/{witnessing}/{generated}"
 
 
 def witness(variant: VariantResult) -> str:

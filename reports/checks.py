@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faults.model import Control, Report, Status
+from faults.model import Control, DetectorInfo, Report, Status
 from reports import figures
 from reports.words import STATUS, say
 
@@ -14,16 +14,22 @@ def checks(report: Report, language: str) -> list[str]:
 
 
 def _baseline(report: Report, language: str) -> list[str]:
-    lines = [say("baseline", language, detectors=len(report.detectors), alarms=report.alarms)]
-    for detector in report.detectors:
-        if detector.alarms:
-            figure = {
-                "healthy": figures.value(detector.healthy),
-                "threshold": figures.value(detector.threshold),
-            }
-            counts = {"alarms": detector.alarms, "fixtures": detector.fixtures}
-            lines.append(say("alarm", language, name=detector.name, **counts, **figure))
-    return lines
+    fixtures = max((detector.fixtures for detector in report.detectors), default=0)
+    counts = {"detectors": len(report.detectors), "fixtures": fixtures, "alarms": report.alarms}
+    lines = [say("baseline", language, **counts)]
+    return lines + [_alarm(detector, language) for detector in report.detectors if detector.alarms]
+
+
+def _alarm(detector: DetectorInfo, language: str) -> str:
+    return say(
+        "alarm",
+        language,
+        name=detector.name,
+        alarms=detector.alarms,
+        fixtures=detector.fixtures,
+        healthy=figures.value(detector.healthy),
+        threshold=figures.value(detector.threshold),
+    )
 
 
 def _control(control: Control, language: str) -> str:

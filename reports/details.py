@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from faults.model import DetectorInfo, Report, VariantResult
+from collections.abc import Sequence
+
+from faults.model import DetectorInfo, FaultResult, Report, VariantResult
 from reports import cells, figures
 from reports.document import Block, Grid, Heading, Lines
-from reports.words import STATUS, say
+from reports.words import STATUS, SYMPTOMS, say
 
 
 def blocks(report: Report, language: str) -> list[Block]:
     """All tables of the long form."""
-    tables: list[tuple[str, Block]] = [
-        ("variants heading", _variants(report, language)),
-        ("diagnosis heading", _diagnosis(report, language)),
-        ("matrix heading", _matrix(report, language)),
-        ("detectors heading", _detectors(report, language)),
+    return [
+        Heading(say("variants heading", language)),
+        _variants(report, language),
+        Heading(say("diagnosis heading", language)),
+        _diagnosis(report, language),
+        *(block for fault in report.faults for block in _matrix(fault, report.detectors, language)),
+        Lines([say("matrix note", language)]),
+        Heading(say("detectors heading", language)),
+        _detectors(report, language),
+        *_symptoms(report, language),
     ]
-    if report.symptoms:
-        tables.append(("symptoms heading", _symptoms(report, language)))
-    named = [block for heading, table in tables for block in (Heading(say(heading, language)), table)]
-    named.insert(6, Lines([say("matrix note", language)]))
-    return named
 
 
 def _grid(
@@ -32,7 +34,7 @@ def _grid(
 def _variants(report: Report, language: str) -> Grid:
     names = ("variant", "summary", "status", "lead", "healthy", "faulty", "margin", "fixtures")
     rows = [_variant_row(variant, language) for variant in report.variants]
-    return _grid(names, rows, (16, 24, 10, 15, 8, 8, 8, 11), "llllrrrl", language)
+    return _grid(names, rows, (17, 23, 10, 15, 8, 8, 8, 11), "llllrrrl", language)
 
 
 def _variant_row(variant: VariantResult, language: str) -> list[str]:
@@ -52,7 +54,7 @@ def _variant_row(variant: VariantResult, language: str) -> list[str]:
 def _diagnosis(report: Report, language: str) -> Grid:
     names = ("variant", "named", "tie", "without", "fixed", "witness")
     rows = [_diagnosis_row(variant, language) for variant in report.variants]
-    return _grid(names, rows, (16, 10, 5, 12, 14, 44), "lrrrll", language)
+    return _grid(names, rows, (17, 10, 5, 12, 14, 44), "lrrrll", language)
 
 
 def _diagnosis_row(variant: VariantResult, language: str) -> list[str]:
@@ -68,14 +70,18 @@ def _diagnosis_row(variant: VariantResult, language: str) -> list[str]:
     ]
 
 
-def _matrix(report: Report, language: str) -> Grid:
-    detectors = [detector.name for detector in report.detectors]
+def _matrix(fault: FaultResult, detectors: Sequence[DetectorInfo], language: str) -> list[Block]:
+    """The kill matrix of one fault: a row per detector that fired on it, a column per variant."""
+    heading = Heading(say("matrix", language, fault=fault.name))
+    names = [detector.name for detector in detectors]
+    silent = [name for name in names if not any(variant.kills.get(name) for variant in fault.variants)]
     rows = [
-        [f"{variant.fault}/{variant.variant}", *(_kills(variant, name) for name in detectors)]
-        for variant in report.variants
+        [name, *(_kills(variant, name) for variant in fault.variants)] for name in names if name not in silent
     ]
-    widths = (16, *(7 for _ in detectors))
-    return Grid([say("variant", language), *detectors], rows, widths, "l" + "r" * len(detectors))
+    headers = [say("detector alone", language), *(variant.variant for variant in fault.variants)]
+    width = min(12, 96 // max(len(fault.variants), 1) - 3)
+    table = Grid(headers, rows, (20, *(width for _ in fault.variants)), "l" + "r" * len(fault.variants))
+    return [heading, table, Lines([say("silent", language, names=", ".join(silent) or "-")])]
 
 
 def _kills(variant: VariantResult, detector: str) -> str:
@@ -101,11 +107,11 @@ def _detector_row(detector: DetectorInfo, language: str) -> list[str]:
     ]
 
 
-def _symptoms(report: Report, language: str) -> Grid:
+def _symptoms(report: Report, language: str) -> list[Block]:
+    if not report.symptoms:
+        return []
     names = list(report.symptoms[0])
-    rows = [[_symptom(row[name]) for name in names] for row in report.symptoms]
-    return Grid(names, rows, [16] * len(names), "r" * len(names))
-
-
-def _symptom(number: float) -> str:
-    return figures.value(number)
+    headers = [SYMPTOMS[name][language] if name in SYMPTOMS else name for name in names]
+    rows = [[figures.value(row[name]) for name in names] for row in report.symptoms]
+    table = Grid(headers, rows, [10] * len(names), "r" * len(names))
+    return [Heading(say("symptoms heading", language)), table, Lines([say("symptoms note", language)])]

@@ -14,7 +14,12 @@ FORMATS = tuple(tabulate.tabulate_formats)
 # Its headers would stay two columns wider than the cells, which wrapped headers have no use for.
 tabulate.MIN_PADDING = 0
 
-_DRAWN = ("grid", "outline", "simple", "plain", "psql", "presto", "pretty", "rst")
+LINES, ASCII = "lines", "ascii"
+"""Our own two styles: a grid where cells have several lines, an outline where every row is one line."""
+
+_OWN = {LINES: ("simple_grid", "simple_outline"), ASCII: ("grid", "outline")}
+
+_DRAWN = ("grid", "outline", "simple", "plain", "psql", "presto", "pretty", "rst", *_OWN)
 """Formats whose name ends so draw a cell of several lines as such; all others need it on one line."""
 
 _ALIGN = {"l": "left", "r": "right"}
@@ -31,8 +36,16 @@ def draw(
     body = [[prepare(cell, size) for cell, size in zip(row, widths, strict=True)] for row in rows]
     head = [prepare(cell, size) for cell, size in zip(headers, widths, strict=True)]
     aligned = tuple(_ALIGN[letter] for letter in align or "l" * len(headers))
-    style = "unsafehtml" if style == "html" else style
+    style = _format(style, body)
     return tabulate.tabulate(body, headers=head, tablefmt=style, disable_numparse=True, colalign=aligned)
+
+
+def _format(style: str, body: Sequence[Sequence[str]]) -> str:
+    """The format of tabulate for a style; cells of a page are escaped before they come here."""
+    if style in _OWN:
+        grid, outline = _OWN[style]
+        return grid if any("\n" in cell for row in body for cell in row) else outline
+    return "unsafehtml" if style == "html" else style
 
 
 def markdown(text: str) -> str:

@@ -11,8 +11,8 @@ from faults.model import Text
 HELP: dict[str, Text] = {
     "verbose": {"en": "also list every variant", "zh": "另外列出每个变体"},
     "format": {
-        "en": "table format of tabulate: simple_grid, github, html, ... (default simple_grid)",
-        "zh": "tabulate 的表格格式：simple_grid、github、html 等（默认 simple_grid）",
+        "en": "table format of tabulate, such as github, html, grid (default: drawn for a terminal)",
+        "zh": "tabulate 的表格格式，如 github、html、grid（默认按终端绘制）",
     },
 }
 

@@ -10,23 +10,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from faults.commands.arguments import known
-from faults.model import FaultsError, UsageError
-
-STYLE = "simple_grid"
-PLAIN_STYLE = "grid"
-"""The same in ASCII, for a stdout that cannot show line-drawing characters."""
+from faults.model import FaultsError, Text, UsageError
 
 FORMAT = {"en": "table format", "zh": "表格格式"}
 
 
 def style(asked: str | None, language: str) -> str:
-    """A table format of tabulate; UsageError with the nearest one for any other name."""
+    """A table format of tabulate, our own if none is named; UsageError for a name that is not one."""
     # Imported here: tabulate takes longer to load than the rest of the command line.
-    from reports.table import FORMATS
+    from reports.table import ASCII, FORMATS, LINES
 
     if asked is not None:
         return known(FORMAT, [asked], FORMATS, language)[0]
-    return STYLE if _shows_lines() else PLAIN_STYLE
+    return LINES if _shows_lines() else ASCII
 
 
 def _shows_lines() -> bool:
@@ -39,17 +35,26 @@ def _shows_lines() -> bool:
 
 def check_file(option: str, name: str, language: str) -> None:
     """UsageError, before anything is run, where a file of this name could not be written."""
+    found = _obstacle(name)
+    if found is not None:
+        required = {"en": ", required is a file that can be written", "zh": "；需要一个可以写入的文件"}
+        between = {"en": ": found ", "zh": "："}
+        raise UsageError(f"{option} {name!r}{between[language]}{found[language]}{required[language]}")
+
+
+def _obstacle(name: str) -> Text | None:
+    """Why no file of this name can be written, None if one can."""
     path = Path(name)
-    folder = path.parent
-    if not name or path.is_dir():
-        raise _refused(
-            option, name, "a folder" if name else "no name", "文件夹" if name else "空名称", language
-        )
-    if not folder.is_dir():
-        lost = str(folder)
-        raise _refused(option, name, f"no folder {lost!r}", f"文件夹 {lost!r} 不存在", language)
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise _refused(option, name, "no permission to write there", "没有写入权限", language)
+    try:
+        if not name or path.is_dir():
+            return {"en": "a folder", "zh": "是文件夹"} if name else {"en": "no name", "zh": "名称为空"}
+        if not path.parent.is_dir():
+            return {"en": f"no folder {str(path.parent)!r}", "zh": f"文件夹 {str(path.parent)!r} 不存在"}
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            return {"en": "no permission to write there", "zh": "没有写入权限"}
+    except OSError as error:
+        return {"en": str(error.strerror), "zh": str(error.strerror)}
+    return None
 
 
 def place(name: str) -> Path:
@@ -70,7 +75,7 @@ def write_file(option: str, name: str, text: str) -> None:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".faults.{os.getpid()}.tmp")
     try:
         with temporary.open("xb") as file:
             file.write(content)
@@ -87,12 +92,3 @@ def _readable(option: str, name: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise FaultsError(f"{option} {name}: cannot be written ({error.strerror})") from error
-
-
-def _refused(option: str, name: str, english: str, chinese: str, language: str) -> UsageError:
-    return UsageError(
-        {
-            "en": f"{option} {name!r}: found {english}, required is a file that can be written",
-            "zh": f"{option} {name!r}：{chinese}；需要一个可以写入的文件",
-        }[language]
-    )

@@ -19,10 +19,13 @@ HELP: dict[str, Text] = {
     "names": {"en": "faults to inject, see 'faults list'", "zh": "要注入的故障，见 “faults list”"},
     "all": {"en": "inject all of them", "zh": "注入全部故障"},
     "examples": {
-        "en": "fixtures generated per variant (default %(default)s)",
-        "zh": "每个变体生成的样例数（默认 %(default)s）",
+        "en": "fixtures generated per fault (default %(default)s)",
+        "zh": "每种故障生成的 fixture 数（默认 %(default)s）",
     },
-    "seed": {"en": "seed of all fixtures (default %(default)s)", "zh": "全部样例的种子（默认 %(default)s）"},
+    "seed": {
+        "en": "seed of all fixtures (default %(default)s)",
+        "zh": "全部 fixture 的种子（默认 %(default)s）",
+    },
     "fail_under": {
         "en": "exit 1 if the score is below X percent (0 to 100)",
         "zh": "变异得分低于百分之 X（0 到 100）时以 1 退出",
@@ -30,8 +33,8 @@ HELP: dict[str, Text] = {
     "json": {"en": "also write the report as JSON", "zh": "另存报告为 JSON"},
     "junitxml": {"en": "also write the report as JUnit XML", "zh": "另存报告为 JUnit XML"},
     "format": {
-        "en": "table format of tabulate: simple_grid, github, html, ... (default simple_grid)",
-        "zh": "tabulate 的表格格式：simple_grid、github、html 等（默认 simple_grid）",
+        "en": "table format of tabulate, such as github, html, grid (default: drawn for a terminal)",
+        "zh": "tabulate 的表格格式，如 github、html、grid（默认按终端绘制）",
     },
     "quiet": {"en": "print the verdict only", "zh": "只输出结论"},
     "verbose": {

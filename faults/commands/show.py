@@ -18,8 +18,8 @@ HELP: dict[str, Text] = {
         "zh": "展示哪个变体的数值（默认第一个）",
     },
     "format": {
-        "en": "table format of tabulate: simple_grid, github, html, ... (default simple_grid)",
-        "zh": "tabulate 的表格格式：simple_grid、github、html 等（默认 simple_grid）",
+        "en": "table format of tabulate, such as github, html, grid (default: drawn for a terminal)",
+        "zh": "tabulate 的表格格式，如 github、html、grid（默认按终端绘制）",
     },
 }
 

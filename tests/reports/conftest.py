@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from faults.model import (
 SIZES = {"batch": 1, "tokens": 2, "heads": 1, "kv_heads": 1, "head_width": 2, "dtype": "float64"}
 
 
-def variant(fault: str, name: str, detector: str, **changes: object) -> VariantResult:
+def variant(fault: str, name: str, detector: str, **changes: Any) -> VariantResult:
     """One killed variant: 10 fixtures, 9 witnessing, all 9 caught and named."""
     made = VariantResult(
         fault=fault,
@@ -42,7 +43,7 @@ def variant(fault: str, name: str, detector: str, **changes: object) -> VariantR
         restored=0.0,
         witness=Witness(SIZES, 7, detector, 0.25),
     )
-    return replace(made, **changes)  # type: ignore[arg-type]  # the tests choose the fields
+    return replace(made, **changes)
 
 
 @pytest.fixture
@@ -104,8 +105,8 @@ def report() -> Report:
         ),
         faults=(mask, scale),
         alone=(
-            Alone("shape", (), 3),
-            Alone("future", ("mask_adds_zero/zero", "mask_adds_zero/missing"), 3),
+            Alone("shape", (), (), 3),
+            Alone("future", ("mask_adds_zero/zero",), ("mask_adds_zero/missing",), 3),
         ),
         symptoms=({"head_width": 64.0, "entropy": 0.5},),
     )

@@ -1,0 +1,83 @@
+"""JUnit XML: what a CI server would show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from faults.model import Control, Report, Status
+from reports.junit import to_junit
+
+
+def changed(report: Report, **changes: Any) -> Report:
+    """The report with fields of its first variant replaced."""
+    first = report.faults[0]
+    variants = (replace(first.variants[0], **changes), *first.variants[1:])
+    return replace(report, faults=(replace(first, variants=variants), *report.faults[1:]))
+
+
+def suite(report: Report, name: str) -> ElementTree.Element:
+    return next(element for element in suites(report) if element.get("name") == name)
+
+
+def suites(report: Report) -> Iterator[ElementTree.Element]:
+    return ElementTree.fromstring(to_junit(report)).iter("testsuite")
+
+
+def counts(element: ElementTree.Element) -> tuple[str | None, ...]:
+    return tuple(element.get(name) for name in ("tests", "failures", "errors", "skipped"))
+
+
+def test_each_fault_is_a_suite_and_each_variant_a_case(report: Report) -> None:
+    assert [element.get("name") for element in suites(report)][2:] == ["mask_adds_zero", "missing_scale"]
+    assert [case.get("name") for case in suite(report, "mask_adds_zero")] == ["zero", "missing"]
+
+
+def test_a_good_run_has_no_failure(report: Report) -> None:
+    assert counts(ElementTree.fromstring(to_junit(report))) == ("7", "0", "0", "0")
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"status": Status.SURVIVED}, ("2", "1", "0", "0")),
+        ({"status": Status.NO_COVERAGE}, ("2", "1", "0", "0")),
+        ({"status": Status.ERROR}, ("2", "0", "1", "0")),
+        ({"status": Status.NOT_APPLICABLE}, ("2", "0", "0", "1")),
+        ({"status": Status.TIMEOUT}, ("2", "0", "0", "0")),
+        ({"restored": 1e-17}, ("2", "1", "0", "0")),
+        ({"restored": float("nan")}, ("2", "1", "0", "0")),
+    ],
+)
+def test_an_end_is_counted_as_what_it_is(report: Report, changes: dict[str, Any], expected: object) -> None:
+    assert counts(suite(changed(report, **changes), "mask_adds_zero")) == expected
+
+
+def test_a_failure_says_how_many_fixtures_caught_it(report: Report) -> None:
+    text = to_junit(changed(report, status=Status.SURVIVED, caught=4))
+    assert "survived, caught on 4/9 witnessing fixtures" in text
+
+
+def test_a_false_alarm_fails_the_baseline(report: Report) -> None:
+    noisy = replace(report.detectors[0], alarms=1)
+    assert counts(suite(replace(report, detectors=(noisy,)), "baseline")) == ("1", "1", "0", "0")
+
+
+def test_a_control_that_ends_wrong_fails(report: Report) -> None:
+    dead = Control("no-op", Status.SURVIVED, Status.KILLED)
+    assert counts(suite(replace(report, controls=(dead,)), "controls")) == ("1", "1", "0", "0")
+
+
+def test_names_that_xml_forbids_leave_the_document_readable(report: Report) -> None:
+    odd = 'a\x00\x1b"<&>\ud800\uffff名'
+    case = next(iter(suite(changed(report, variant=odd, reason=odd, status=Status.ERROR), "mask_adds_zero")))
+    assert case.get("name") == 'a\ufffd\ufffd"<&>\ufffd\ufffd名'
+
+
+def test_the_same_report_gives_the_same_bytes_without_durations(report: Report) -> None:
+    assert to_junit(report) == to_junit(report)
+    assert "time" not in to_junit(report)

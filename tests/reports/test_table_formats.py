@@ -1,0 +1,58 @@
+"""Tables in every format: nothing in a cell may break the table."""
+
+from __future__ import annotations
+
+import pytest
+
+from reports import table
+from reports.wrap import width
+
+
+def cells(line: str) -> list[str]:
+    """The cells of a Markdown row, split where no backslash stands before the bar."""
+    return [cell.strip() for cell in line.replace("\\|", "\0").strip("|").split("|")]
+
+
+def test_a_bar_in_a_cell_stays_inside_the_cell_in_markdown() -> None:
+    text = table.draw(["a", "b"], [["x|y", "z"]], [0, 0], "", "github")
+    assert cells(text.splitlines()[2]) == ["x\0y", "z"]
+
+
+def test_a_line_end_in_a_cell_does_not_end_the_markdown_row() -> None:
+    lines = table.draw(["a"], [["x\ny"]], [0], "", "github").splitlines()
+    assert len(lines) == 3
+    assert cells(lines[2]) == ["x<br>y"]
+
+
+def test_markdown_shows_a_tag_instead_of_obeying_it() -> None:
+    assert "&lt;b&gt;" in table.draw(["a"], [["<b>"]], [0], "", "github")
+
+
+@pytest.mark.parametrize("style", ["html", "unsafehtml"])
+def test_html_escapes_cells_and_headers(style: str) -> None:
+    text = table.draw(["<th>"], [["<script>&"]], [0], "", style)
+    assert "<script>" not in text
+    assert "&lt;script&gt;&amp;" in text
+    assert "&lt;th&gt;" in text
+
+
+def test_a_tab_in_a_cell_makes_no_second_column() -> None:
+    assert table.draw(["a"], [["x\ty"]], [0], "", "tsv").splitlines()[1] == "x y"
+
+
+@pytest.mark.parametrize("style", ["simple_grid", "grid", "outline", "psql", "rounded_grid"])
+def test_lines_of_a_drawn_table_are_equally_wide_with_chinese_in_it(style: str) -> None:
+    rows = [["未来位置概率非零、未来信息泄漏", "1"], ["mask", "逐位一致"]]
+    lines = table.draw(["故障", "signal"], rows, [8, 0], "lr", style).splitlines()
+    assert len({width(line) for line in lines}) == 1
+
+
+def test_text_that_looks_like_a_number_stays_as_it_was_written() -> None:
+    assert "1e-9" in table.draw(["a"], [["1e-9"]], [0], "r", "plain")
+
+
+@pytest.mark.parametrize("style", table.FORMATS)
+def test_every_format_holds_every_cell(style: str) -> None:
+    text = table.draw(["head"], [["cell"]], [0], "", style)
+    assert "head" in text
+    assert "cell" in text
