@@ -93,7 +93,7 @@ def _text_style(style: str) -> Callable[[Heading | Lines | Facts], str]:
 
 def _plain(block: Heading | Lines | Facts) -> str:
     if isinstance(block, Heading):
-        return block.text
+        return block.text if block.level > 1 else f"{block.text}\n{'=' * width(block.text)}"
     if isinstance(block, Facts):
         return _columns(block.pairs)
     return "\n".join(_hanging(line) for line in block.lines)

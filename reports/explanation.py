@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 
 from faults.model import Demonstration, Fault, Stage
 from reports import figures
 from reports.document import READING, Block, Facts, Grid, Heading, Lines, draw
-from reports.words import AXES, say
+from reports.words import AXES, STAGES, say
 
 Matrix = list[list[float]] | None
 
@@ -53,14 +54,22 @@ def _demonstration(shown: Demonstration, language: str) -> list[Block]:
 
 
 def _stage(stage: Stage, language: str) -> list[Block]:
-    row, column = (AXES[axis][language] if axis in AXES else axis for axis in stage.axes)
-    caption = say("stage", language, name=stage.name, row=row, column=column)
-    return [Heading(caption, level=3), _numbers(stage, row, language)]
+    row, column = (_spaced(AXES[axis][language] if axis in AXES else axis, language) for axis in stage.axes)
+    name = STAGES[stage.name][language] if stage.name in STAGES else stage.name
+    caption = say("stage", language, name=name, row=row, column=column)
+    return [Heading(caption, level=3), _numbers(stage, row.strip(), language)]
+
+
+def _spaced(axis: str, language: str) -> str:
+    """English words inside a Chinese sentence stand a blank apart."""
+    return f" {axis}" if language == "zh" and axis.isascii() else axis
 
 
 def _numbers(stage: Stage, row: str, language: str) -> Grid:
     """Before, with the fault and repaired side by side; below each other where that is too wide."""
     matrices = {run: _cells(getattr(stage, run), stage.before) for run in RUNS}
+    if stage.before == stage.after == stage.repaired:
+        return _beside({"same": matrices["before"]}, row, language)
     beside = _beside(matrices, row, language)
     widest = sum(max(map(len, column)) + 3 for column in zip(*beside.rows, strict=True)) + 1
     return beside if widest <= READING else _below(matrices, row, language)
@@ -71,7 +80,8 @@ def _beside(matrices: dict[str, list[str] | None], row: str, language: str) -> G
     raised = say("raised", language)
     columns = [_filled(lines, count, raised) for lines in matrices.values()]
     rows = [[f"{row} {at}", *line] for at, line in enumerate(zip(*columns, strict=True))]
-    return Grid(["", *(say(run, language) for run in RUNS)], rows, (0,) * 4, "lrrr")
+    headers = ["", *(say(run, language) for run in matrices)]
+    return Grid(headers, rows, (0,) * len(headers), "l" + "r" * len(matrices))
 
 
 def _filled(lines: list[str] | None, count: int, raised: str) -> list[str]:
@@ -91,13 +101,16 @@ def _cells(matrix: Matrix, healthy: Matrix) -> list[str] | None:
     """One text per row; columns line up, and a number that is not the healthy one carries a star."""
     if matrix is None:
         return None
-    write = _writer(matrix)
+    few = max(map(len, matrix), default=0) <= 3
     marked = [
-        [_star(number, healthy, at, column) + write(number) for column, number in enumerate(line)]
+        [
+            _star(number, healthy, at, column) + _number(number, 3 if few else 2)
+            for column, number in enumerate(line)
+        ]
         for at, line in enumerate(matrix)
     ]
     widest = max((len(text) for line in marked for text in line), default=0)
-    return ["  ".join(text.rjust(widest) for text in line) for line in marked]
+    return [("  " if few else " ").join(text.rjust(widest) for text in line) for line in marked]
 
 
 def _star(number: float, healthy: Matrix, row: int, column: int) -> str:
@@ -107,16 +120,12 @@ def _star(number: float, healthy: Matrix, row: int, column: int) -> str:
     return "" if number == healthy[row][column] else "*"
 
 
-def _writer(matrix: list[list[float]]) -> Callable[[float], str]:
-    digits = 3 if max(map(len, matrix), default=0) <= 3 else 2
-    return lambda number: _number(number, digits)
-
-
 def _number(number: float, digits: int) -> str:
     """Fixed decimals; what they would show as 0 or blow up is written with an exponent."""
-    if number == 0 or 10**-digits <= abs(number) < 1000:
+    if number == 0 or 10**-digits <= abs(number) < 1000 or not math.isfinite(number):
         return f"{number + 0.0:.{digits}f}"
-    return figures.value(number) if abs(number) >= 1000 else figures.scientific(number)
+    mantissa, exponent = f"{number:.0e}".split("e")
+    return f"{mantissa}e{int(exponent)}"
 
 
 def _ending(shown: Demonstration, language: str) -> Sequence[str]:

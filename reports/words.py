@@ -44,6 +44,16 @@ SYMPTOMS: dict[str, Text] = {
 }
 """What the columns of `Report.symptoms` are."""
 
+STAGES: dict[str, Text] = {
+    "input": both("input", "输入"),
+    "scores": both("scores q.k, first head", "score q·k（第一个头）"),
+    "scaled": both("scaled scores, first head", "缩放后的 score（第一个头）"),
+    "masked": both("scores after scale and mask, first head", "缩放并遮罩后的 score（第一个头）"),
+    "weights": both("attention weights, first head", "attention 权重（第一个头）"),
+    "output": both("block output", "block 输出"),
+}
+"""Names of the stages of a demonstration in words."""
+
 AXES: dict[str, Text] = {
     "channel": both("channel", "通道"),
     "head": both("head", "头"),
@@ -203,13 +213,15 @@ WORDS: dict[str, Text] = {
     "ways": both("Ways it is written (variants: {count})", "各种写法（变体 {count} 个）"),
     "shown": both("Variant {variant}, on {extents}", "变体 {variant}，fixture 为 {extents}"),
     "follow": both(
-        "Small enough to follow by hand. Numbers that the fault changes are marked with *.",
-        "小到可以手算。被故障改变的数值以 * 标记。",
+        "Small enough to follow by hand. Numbers that the fault changes are marked with *, also where only "
+        "digits not shown differ.",
+        "小到可以手算。被故障改变的数值以 * 标记，差别在未显示的位数上时也标记。",
     ),
     "stage": both(
         "{name}: one row per {row}, one column per {column}",
-        "{name}：每行一个 {row}，每列一个 {column}",
+        "{name}：每行一个{row}，每列一个{column}",
     ),
+    "same": both("before, with the fault and repaired alike", "注入前、注入后、修复后都相同"),
     "before": both("before", "注入前"),
     "after": both("with the fault", "注入后"),
     "repaired": both("repaired", "修复后"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
 from faults import language as languages
 from faults.commands import VERBS, output
@@ -36,7 +35,7 @@ def main(argv: list[str]) -> int:
     from faults.demonstration import demonstrate
     from reports import explanation
 
-    shown = [(fault, demonstrate(replace(fault, variants=(variant,)))) for fault, variant in chosen]
+    shown = [(fault, demonstrate(fault, variant)) for fault, variant in chosen]
     print(explanation.render(shown, language, style))
     return 0
 
