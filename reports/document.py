@@ -38,6 +38,7 @@ class Lines:
     """Sentences, each on a line of its own."""
 
     lines: Sequence[str]
+    columns: int = COLUMNS
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _plain(block: Heading | Lines | Facts) -> str:
         return block.text if block.level > 1 else f"{block.text}\n{'=' * width(block.text)}"
     if isinstance(block, Facts):
         return _columns(block.pairs)
-    return "\n".join(_hanging(line) for line in block.lines)
+    return "\n".join("\n  ".join(wrap(line, block.columns - 2)) for line in block.lines)
 
 
 def _columns(pairs: Sequence[tuple[str, str]]) -> str:
@@ -107,11 +108,6 @@ def _columns(pairs: Sequence[tuple[str, str]]) -> str:
         pad(label if not at else "", left) + part for label, parts in broken for at, part in enumerate(parts)
     ]
     return "\n".join(lines)
-
-
-def _hanging(text: str) -> str:
-    """A long sentence broken by width, its further lines indented."""
-    return "\n  ".join(wrap(text, COLUMNS - 2))
 
 
 def _markdown(block: Heading | Lines | Facts) -> str:

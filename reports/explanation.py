@@ -46,11 +46,11 @@ def _demonstration(shown: Demonstration, language: str) -> list[Block]:
     sizes = figures.extents(shown.extents)
     blocks: list[Block] = [
         Heading(say("shown", language, variant=shown.variant, extents=sizes)),
-        Lines([say("follow", language)]),
+        Lines([say("follow", language)], READING),
     ]
     for stage in shown.stages:
         blocks += _stage(stage, language)
-    return [*blocks, Lines(_ending(shown, language))]
+    return [*blocks, Lines(_ending(shown, language), READING)]
 
 
 def _stage(stage: Stage, language: str) -> list[Block]:
