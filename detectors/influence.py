@@ -13,11 +13,11 @@ from detectors.observation import Observation
 Array = NDArray[Any]
 
 ALL_TOKENS_UP_TO = 16
-SPREAD = 8
+SPREAD = 5
 
 
 def sources(tokens: int) -> list[int]:
-    """The tokens that are moved: all of them, or eight spread from first to last when there are many."""
+    """The tokens that are moved: all of them, or five spread from first to last when there are many."""
     if tokens <= ALL_TOKENS_UP_TO:
         return list(range(tokens))
     return sorted({round(step * (tokens - 1) / (SPREAD - 1)) for step in range(SPREAD)})

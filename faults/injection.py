@@ -15,7 +15,7 @@ from typing import Any
 
 from faults.model import FaultsError, Function, Seam, Variant
 
-_OURS = (*sys.stdlib_module_names, "numpy", "hypothesis", "_pytest", "pytest")
+_STRANGERS = sys.stdlib_module_names | {"numpy", "hypothesis", "_pytest", "pytest"}
 """Packages that cannot hold a copy of a seam, left out of the search for copies."""
 
 
@@ -140,6 +140,11 @@ def _release(injection: Injection) -> None:
             _active.remove(injection)
 
 
+def in_force() -> Variant | None:
+    """The variant that is injected right now; None outside every `with inject(...)` block."""
+    return _active[0].variant if _active else None
+
+
 def restore_all() -> None:
     """Puts everything back whatever was going on: for an interrupt that arrived between two steps."""
     for injection in list(_active):
@@ -171,7 +176,7 @@ def _modules() -> list[ModuleType]:
     return [
         module
         for name, module in loaded.items()
-        if isinstance(module, ModuleType) and name.partition(".")[0] not in _OURS
+        if isinstance(module, ModuleType) and name.partition(".")[0] not in _STRANGERS
     ]
 
 
