@@ -82,7 +82,14 @@ def known(verb: str, spoken: str) -> str:
 def report(error: BaseException, spoken: str) -> int:
     """One line on stderr for an error, and its exit code."""
     if isinstance(error, BrokenPipeError):
-        return hang_up()
+        return hang_up(BROKEN_PIPE)
+    if isinstance(error, OSError) and error.filename is None:
+        # No file was being opened: it is stdout that would not take any more.
+        text = {
+            "en": f"stdout cannot be written ({error.strerror})",
+            "zh": f"标准输出无法写入（{error.strerror}）",
+        }
+        return hang_up(complain(text[spoken], INTERNAL_ERROR))
     if isinstance(error, KeyboardInterrupt):
         return complain({"en": "interrupted", "zh": "已中断"}[spoken], INTERRUPTED)
     if isinstance(error, FaultsError):
@@ -101,11 +108,11 @@ def complain(message: str, code: int) -> int:
     return code
 
 
-def hang_up() -> int:
-    """Leave quietly when the reader of our output is gone."""
+def hang_up(code: int) -> int:
+    """Write no more to stdout, which would not take it; returns the code."""
     # The interpreter flushes stdout once more at the end; let that go nowhere.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return BROKEN_PIPE
+    return code
 
 
 if __name__ == "__main__":

@@ -1,0 +1,119 @@
+"""Files the command line writes: checked before the run, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import NoReturn
+from xml.etree import ElementTree
+
+import pytest
+
+from faults import campaign
+from faults.__main__ import main
+from faults.commands import output
+from faults.model import FaultsError, UsageError
+from reports.json_report import from_json
+from tests.reports.made_report import made_report
+
+
+@pytest.fixture(autouse=True)
+def _finished_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "C")
+    monkeypatch.setattr(campaign, "run", lambda chosen, **options: made_report())
+
+
+def test_the_report_is_written_as_json_and_junit(tmp_path: Path) -> None:
+    json_file, xml_file = tmp_path / "report.json", tmp_path / "report.xml"
+    assert main(["run", "--all", "--json", str(json_file), "--junitxml", str(xml_file)]) == 0
+    assert from_json(json_file.read_text(encoding="utf-8")) == made_report()
+    assert ElementTree.parse(xml_file).getroot().tag == "testsuites"
+    assert sorted(os.listdir(tmp_path)) == ["report.json", "report.xml"]
+
+
+@pytest.mark.parametrize("option", ["--json", "--junitxml"])
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("missing/report", "no folder"), ("", "no name"), (".", "a folder"), ("n" * 300, "File name too long")],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_the_run(
+    option: str,
+    name: str,
+    found: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def run(*arguments: object, **options: object) -> NoReturn:
+        raise AssertionError("it ran")
+
+    monkeypatch.setattr(campaign, "run", run)
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--all", option, name]) == 2
+    line = capsys.readouterr().err
+    assert line.startswith(f"faults: {option} {name!r}: found {found}")
+    assert line.count("\n") == 1
+
+
+def test_a_folder_without_permission_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(UsageError, match="no permission"):
+        output.check_file("--json", str(tmp_path / "report.json"), "en")
+
+
+def test_both_reports_in_one_file_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = tmp_path / "report"
+    other = tmp_path / "." / "report"
+    assert main(["run", "--all", "--json", str(name), "--junitxml", f"{other.parent}/./report"]) == 2
+    assert "name the same file" in capsys.readouterr().err
+
+
+def test_a_failed_write_leaves_the_old_file_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "report.json"
+    file.write_text("old")
+
+    def full(self: Path, target: object) -> NoReturn:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(FaultsError, match="cannot be written"):
+        output.write_file("--json", str(file), "new")
+    assert file.read_text() == "old"
+    assert os.listdir(tmp_path) == ["report.json"]
+
+
+def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    file.write_text("old")
+    file.chmod(0o640)
+    output.write_file("--json", str(file), "new")
+    assert (file.read_text(), file.stat().st_mode & 0o777) == ("new", 0o640)
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.json", tmp_path / "link.json"
+    target.write_text("old")
+    link.symlink_to(target)
+    output.write_file("--json", str(link), "new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+def test_what_is_not_a_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    output.write_file("--json", str(pipe), "new")
+    assert os.read(reader, 10) == b"new"
+    os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_a_lone_surrogate_does_not_stop_the_report(tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    output.write_file("--json", str(file), json.dumps({"name": "\udc80"}, ensure_ascii=False))
+    assert json.loads(file.read_text(encoding="utf-8")) == {"name": "\udc80"}
