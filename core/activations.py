@@ -14,9 +14,9 @@ GELU_SLOPE = math.sqrt(2.0 / math.pi)
 GELU_CUBIC = 0.044715
 
 
-def relu(x: ArrayLike) -> FloatArray:
-    """Return max(x, 0). Source: Vaswani et al. 2017, section 3.3."""
-    return np.maximum(arrays.floats(x, "x"), 0.0)
+def relu(x: ArrayLike, out: FloatArray | None = None) -> FloatArray:
+    """Return max(x, 0), written to `out` if given. Source: Vaswani et al. 2017, section 3.3."""
+    return np.maximum(arrays.floats(x, "x"), 0.0, out=out)
 
 
 def relu_backward(grad: FloatArray, x: FloatArray) -> FloatArray:
@@ -46,19 +46,22 @@ def gelu_backward(grad: FloatArray, x: FloatArray) -> FloatArray:
 
 
 def silu(x: ArrayLike) -> FloatArray:
-    """Return x * sigmoid(x). Source: Elfwing et al. 2017, equation 6."""
+    """Return x * sigmoid(x) = x / (1 + exp(-x)). Source: Elfwing et al. 2017, equation 6."""
     x = arrays.floats(x, "x")
-    return x * _sigmoid(x)
+    y = _one_plus_decay(x)
+    return np.divide(x, y, out=y)
 
 
 def silu_backward(grad: FloatArray, x: FloatArray) -> FloatArray:
     """Return the gradient of `silu` at `x`: sigmoid(x) * (1 + x * sigmoid(-x))."""
-    return grad * _sigmoid(x) * (1.0 + x * _sigmoid(-x))
+    return grad * (1.0 + x / _one_plus_decay(-x)) / _one_plus_decay(x)
 
 
 def swiglu(gate: ArrayLike, value: ArrayLike) -> FloatArray:
     """Return silu(gate) * value. Source: Shazeer 2020, "GLU Variants Improve Transformer", equation 5."""
-    return silu(gate) * arrays.floats(value, "value")
+    y = silu(gate)
+    y *= arrays.floats(value, "value")
+    return y
 
 
 def swiglu_backward(grad: FloatArray, gate: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -75,8 +78,10 @@ def _gelu_tanh(x: FloatArray) -> FloatArray:
     return np.tanh(inner, out=inner)
 
 
-def _sigmoid(x: FloatArray) -> FloatArray:
-    # exp of a value that is never positive cannot overflow.
-    decay = np.exp(-np.abs(x))
-    sigmoid: FloatArray = np.where(x >= 0, 1.0, decay) / (1.0 + decay)
-    return sigmoid
+def _one_plus_decay(x: FloatArray) -> FloatArray:
+    # 1 + exp(-x), the reciprocal of the sigmoid. Far below zero it is infinite, and what is divided by it is 0.
+    y = np.negative(x)
+    with np.errstate(over="ignore"):
+        np.exp(y, out=y)
+    y += 1.0
+    return y
