@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from core import activations, linear
+from core import activations, arrays, linear
 from core.arrays import FloatArray
 from core.errors import CoreError
 
@@ -24,14 +25,14 @@ class FeedForwardTrace:
     output: FloatArray
 
 
-def feed_forward(x: FloatArray, parameters: Mapping[str, FloatArray], activation: str) -> FloatArray:
+def feed_forward(x: ArrayLike, parameters: Mapping[str, FloatArray], activation: str) -> FloatArray:
     """Return activation(x W1 + b1) W2 + b2 `[batch, token, channel]`, each token on its own.
 
     Activation "relu", "gelu" or "swiglu"; for the last, W1 has the columns [gate | value], twice the rows of
     W2. Raises CoreError for another activation.
     Source: Vaswani et al. 2017, section 3.3; Shazeer 2020, section 2.
     """
-    expanded = linear.linear(x, parameters["W1"], parameters.get("b1"))
+    expanded = linear.linear(arrays.floats(x, "x"), parameters["W1"], parameters.get("b1"))
     # Nobody reads what came before the activation: its memory takes the result.
     hidden = _activate(expanded, activation, out=expanded)
     return linear.linear(hidden, parameters["W2"], parameters.get("b2"))

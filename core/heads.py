@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from core import arrays
 from core.arrays import FloatArray
 from core.errors import CoreError
 
 
-def split_heads(x: FloatArray, heads: int) -> FloatArray:
+def split_heads(x: ArrayLike, heads: int) -> FloatArray:
     """Return `[batch, token, head * channel]` as `[batch, head, token, channel]`.
 
     Head h reads the h-th run of consecutive channels: y[b, h, t, c] = x[b, t, h * channels + c].
     Raises CoreError when the width is not divisible by `heads`. Source: Vaswani et al. 2017, section 3.2.2.
     """
-    if x.ndim != 3:
-        raise CoreError(f"x has shape {x.shape}; rank 3 [batch, token, channel] is required; reshape it")
+    x = arrays.ranked(x, "x", "batch, token, channel")
     batch, token, width = x.shape
     if heads < 1 or width % heads:
         raise CoreError(
@@ -30,12 +31,9 @@ def split_heads_backward(grad: FloatArray, heads: int) -> FloatArray:
     return grad.transpose(0, 2, 1, 3).reshape(batch, token, heads * channel)
 
 
-def merge_heads(x: FloatArray) -> FloatArray:
+def merge_heads(x: ArrayLike) -> FloatArray:
     """Return `[batch, head, token, channel]` as `[batch, token, head * channel]`: `split_heads` undone."""
-    if x.ndim != 4:
-        raise CoreError(
-            f"x has shape {x.shape}; rank 4 [batch, head, token, channel] is required; split it first"
-        )
+    x = arrays.ranked(x, "x", "batch, head, token, channel")
     batch, heads, token, channel = x.shape
     return x.transpose(0, 2, 1, 3).reshape(batch, token, heads * channel)
 

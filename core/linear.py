@@ -5,10 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from core.arrays import FloatArray
+from core.errors import CoreError
 
 
 def linear(x: FloatArray, weight: FloatArray, bias: FloatArray | None) -> FloatArray:
-    """Return x W + b `[batch, token, out]`; x `[batch, token, in]`, W `[in, out]`, b `[out]` or None."""
+    """Return x W + b `[batch, token, out]`; x `[batch, token, in]`, W `[in, out]`, b `[out]` or None.
+
+    Raises CoreError when W does not read as many channels as x has.
+    """
+    if weight.shape[:-1] != x.shape[-1:]:
+        raise CoreError(
+            f"x has shape {x.shape}, W {weight.shape}; W [in, out] with as many rows as x has channels is required"
+        )
     # One large product instead of one for each batch element.
     y: FloatArray = np.matmul(x.reshape(-1, x.shape[-1]), weight)
     if bias is not None:

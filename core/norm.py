@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from core import arrays
 from core.arrays import FloatArray
 from core.errors import CoreError
 
 
-def layer_norm(x: FloatArray, gain: FloatArray, shift: FloatArray | None, eps: float = 1e-5) -> FloatArray:
+def layer_norm(x: ArrayLike, gain: FloatArray, shift: FloatArray | None, eps: float = 1e-5) -> FloatArray:
     """Return gain * (x - mean) / sqrt(variance + eps) + shift, over the last axis; shape as x.
 
     The variance is the biased one (divided by the channels). No shift: None.
     Raises CoreError when gain or shift is not `[channel]`.
     Source: Ba, Kiros and Hinton 2016, "Layer Normalization", equations 3 and 4.
     """
+    x = arrays.floats(x, "x")
     _check(x, gain, shift)
     y, deviation = _centred(x, eps)
     y /= deviation
@@ -37,11 +40,12 @@ def layer_norm_backward(
     return grad_x, _per_channel(grad * normal), _per_channel(grad)
 
 
-def rms_norm(x: FloatArray, gain: FloatArray, eps: float = 1e-5) -> FloatArray:
+def rms_norm(x: ArrayLike, gain: FloatArray, eps: float = 1e-5) -> FloatArray:
     """Return gain * x / sqrt(mean(x^2) + eps), over the last axis; shape as x.
 
     Raises CoreError when gain is not `[channel]`. Source: Zhang and Sennrich 2019, equation 4.
     """
+    x = arrays.floats(x, "x")
     _check(x, gain, None)
     y = x / _root(x * x, eps)
     y *= gain

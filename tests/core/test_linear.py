@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from core import linear
+from core.arrays import FloatArray
+from core.errors import CoreError
 
 WEIGHT = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 3.0]])
 
@@ -29,3 +32,9 @@ def test_the_gradients_of_one_token_by_hand() -> None:
     assert grad_x.tolist() == [[[7.0, 11.0]]]
     assert grad_weight.tolist() == [[10.0, 20.0, 30.0], [20.0, 40.0, 60.0]]
     assert grad_bias.tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("weight", [np.ones((3, 2)), np.ones(2), np.ones((2, 2, 2))])
+def test_a_weight_that_reads_other_channels_is_refused(weight: FloatArray) -> None:
+    with pytest.raises(CoreError, match=r"x has shape \(1, 1, 2\), W .* is required"):
+        linear.linear(np.ones((1, 1, 2)), weight, None)

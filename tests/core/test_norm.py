@@ -67,3 +67,10 @@ def test_gain_and_shift_of_another_width_are_refused() -> None:
         norm.layer_norm(x, np.ones(3), np.ones(1))
     with pytest.raises(CoreError, match=r"gain \(4,\), shift \(3,\).*required"):
         norm.layer_norm(x, np.ones(4), np.ones(3))
+
+
+def test_lists_of_whole_numbers_are_taken_as_floats() -> None:
+    assert norm.layer_norm([[1, 3]], np.ones(2), None, eps=3.0).tolist() == [[-0.5, 0.5]]
+    assert norm.rms_norm([[1, 7]], np.ones(2), eps=11.0) == pytest.approx(
+        np.array([[1 / 6, 7 / 6]]), rel=1e-15
+    )
