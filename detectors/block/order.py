@@ -24,4 +24,6 @@ DETECTOR = Detector(
     threshold=1e-3,
     needs="weights",
     measure=measure,
+    # Residual laws take priority: a broken stream upsets whatever is measured further down.
+    weight=2.0,
 )

@@ -41,4 +41,6 @@ DETECTOR = Detector(
     threshold=1e-2,
     needs="call",
     measure=measure,
+    # Residual laws take priority: a broken stream upsets whatever is measured further down.
+    weight=2.0,
 )
