@@ -35,9 +35,10 @@ def metric_problems(value: Tree | None) -> Iterator[Problem]:
 def _named(value: Tree | None) -> dict[str, list[Mapping[str, Tree]]]:
     """Metric name -> the entries with that name."""
     named: dict[str, list[Mapping[str, Tree]]] = {}
-    for entry in value if isinstance(value, list) else []:
-        name = entry.get("name") if isinstance(entry, dict) else None
-        if isinstance(entry, dict) and isinstance(name, str):
+    entries = [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+    for entry in entries:
+        name = entry.get("name")
+        if isinstance(name, str):
             named.setdefault(name, []).append(entry)
     return named
 

@@ -11,6 +11,7 @@ import pytest
 from faults.evidence_check import check
 from faults.evidence_model import Check
 
+COMMIT = "1234567890123456789012345678901234567890"
 RECORD = """\
 schema: learn-llm.evidence.v1
 module: 07-attention-transformer
@@ -101,13 +102,8 @@ def gate(found: Check) -> dict[str, bool]:
 def test_a_record_with_every_field_filled_and_every_bound_met_is_complete(root: Path) -> None:
     found = checked(root)
     assert problems(found) == []
-    assert gate(found) == dict.fromkeys(gate(found), True)
-    assert list(gate(found)) == [
-        "intermediates",
-        "causal perturbation",
-        "three ablations",
-        "clean-room parity",
-    ]
+    names = ["intermediates", "causal perturbation", "three ablations", "clean-room parity"]
+    assert gate(found) == dict.fromkeys(names, True)
     assert [measure.actual for measure in found.measures] == [0.0, 3e-16, 1.5, 0.25, 2.0]
     assert found.complete
 
@@ -138,14 +134,10 @@ def test_no_line_of_the_record_can_be_left_out(root: Path, line: str) -> None:
             "08-other",
             "module: found '08-other', required 07-attention-transformer",
         ),
-        ("1234567890123456789012345678901234567890", "HEAD", "commit: found 'HEAD', required a commit id"),
-        (
-            "1234567890123456789012345678901234567890",
-            "123456",
-            "commit: found '123456', required a commit id",
-        ),
-        ("1234567890123456789012345678901234567890", "[1, 2]", "commit: found a list, required text"),
-        ("1234567890123456789012345678901234567890", "~", "commit: is empty"),
+        (COMMIT, "HEAD", "commit: found 'HEAD', required a commit id"),
+        (COMMIT, "123456", "commit: found '123456', required a commit id"),
+        (COMMIT, "[1, 2]", "commit: found a list, required text"),
+        (COMMIT, "~", "commit: is empty"),
         ("2024-05-01T12:00:00Z", "yesterday", "verified_at: found 'yesterday', required an ISO date"),
         ("2024-05-01T12:00:00Z", "2024-02-30", "verified_at: found '2024-02-30', required an ISO date"),
         (
@@ -189,7 +181,7 @@ def test_each_wrong_field_is_one_line(root: Path, old: str, new: str, required: 
     ("old", "new"),
     [
         ("verified_at: 2024-05-01T12:00:00Z", "verified_at: 2024-05-01"),
-        ("commit: 1234567890123456789012345678901234567890", "commit: 0012e45"),
+        (f"commit: {COMMIT}", "commit: 0012e45"),
         ("actual: 3e-16", 'actual: "3.0e-16"'),
         ("actual: 3e-16", "actual: 0.000001"),
         ("expected: <= 1e-6", "expected: 1e-6"),
@@ -204,17 +196,6 @@ def test_each_wrong_field_is_one_line(root: Path, old: str, new: str, required: 
 def test_other_ways_to_write_the_same_are_accepted(root: Path, old: str, new: str) -> None:
     assert old in RECORD
     assert problems(checked(root, RECORD.replace(old, new, 1))) == []
-
-
-@pytest.mark.parametrize(
-    "actual",
-    [".nan", "nan", ".inf", "-.inf", "1e999", "true", "yes", "0x1p3", "1_0", "１", "[1]", "{a: 1}", "''"],
-)
-@pytest.mark.parametrize(
-    "old", ["actual: 0.0", "actual: 3e-16", "actual: 1.5", "actual: 0.25", "actual: 2\n"]
-)
-def test_no_metric_accepts_what_is_not_a_finite_number(root: Path, old: str, actual: str) -> None:
-    assert len(changed(root, old, f"actual: {actual}\n")) == 1
 
 
 @pytest.mark.parametrize(
@@ -239,31 +220,6 @@ def test_a_figure_on_the_wrong_side_of_our_bound_opens_the_gate_part(
     assert any(".actual: found" in line for line in problems(found))
 
 
-@pytest.mark.parametrize("expected", ['">-1"', '"> 0"', '"< 1e-5"', '">1e-5 or >-1"', '"> 9e-6"'])
-def test_a_file_cannot_lower_our_bound(root: Path, expected: str) -> None:
-    found = changed(root, 'influence\n    expected: ">1e-5"', f"influence\n    expected: {expected}")
-    assert "looser than > 1e-5 (chapter 7, template), which decides" in found[0]
-
-
-def test_an_unquoted_bound_that_yaml_takes_for_an_empty_text_is_reported(root: Path) -> None:
-    # `>-1` begins a block of text in YAML: here one without any line.
-    found = changed(root, 'influence\n    expected: ">1e-5"', "influence\n    expected: >-1")
-    assert found == ["metrics[2].expected: is empty"]
-
-
-def test_what_a_file_expects_must_be_a_bound_and_met_by_its_own_figure(root: Path) -> None:
-    assert 'required a bound such as "> 0.01"' in changed(root, '">0.01"', "positive")[0]
-    assert changed(root, '">0.01"', '">0.3"') == [
-        "metrics.scale_ablation_max_weight_delta.expected: actual 0.25 misses its own '>0.3'"
-    ]
-
-
-def test_a_metric_recorded_twice_is_ambiguous(root: Path) -> None:
-    again = '  - {name: future_token_invariance, expected: "< 1e-6", actual: 0.0}\nartifacts:'
-    found = changed(root, "artifacts:", again)
-    assert found == ["metrics.future_token_invariance: found 2 entries, required 1"]
-
-
 @pytest.mark.parametrize("metrics", ["x", "[]", "{a: b}", "[[1]]", "[{name: [1]}]"])
 def test_metrics_of_another_form_leave_all_three_parts_missing(root: Path, metrics: str) -> None:
     head, rest = RECORD.split("metrics:\n")
@@ -284,8 +240,18 @@ def test_a_placeholder_is_reported_once(root: Path) -> None:
     assert changed(root, "actual: 1.5", "actual: <recorded-value>") == [
         "line 18: actual: <recorded-value> is not filled in"
     ]
+    assert changed(root, '">0.01"', "<versioned-tolerance>") == [
+        "line 20: expected: <versioned-tolerance> is not filled in"
+    ]
     assert changed(root, "out/trace.npz", "<path>") == ["line 26: artifacts: <path> is not filled in"]
     assert changed(root, "seed: 5", "seed: <seed>") == ["line 6: seed: <seed> is not filled in"]
+
+
+def test_missing_metrics_are_one_problem(root: Path) -> None:
+    head, rest = RECORD.split("metrics:\n")
+    assert problems(checked(root, f"{head}artifacts:{rest.split('artifacts:')[1]}")) == [
+        "metrics: is missing"
+    ]
 
 
 @pytest.mark.parametrize("text", ["just text", "[a, b]", "- 1"])
