@@ -19,8 +19,8 @@ Made = TypeVar("Made")
 class Observation:
     """Calls the subject for the detectors and remembers what came back.
 
-    failures: one line for each call that raised or gave a wrong shape. Such a call makes the measurement at hand
-    not observable; the contract `shape` is what fires on it.
+    failures: one line for each call that raised, or gave a wrong shape or no real numbers. Such a call makes the
+    measurement at hand not observable; the contract `shape` is what fires on it.
     """
 
     def __init__(self, subject: Subject, fixture: Fixture) -> None:
@@ -62,11 +62,13 @@ class Observation:
 
     def _checked(self, call: Callable[[], Array], shape: tuple[int, ...]) -> Array:
         try:
-            output = np.asarray(call())
+            output = np.array(call())  # a copy: some code fills one buffer again at every call
         except Exception as error:  # whatever somebody's code raises is a finding about it
-            self._fail(f"{type(error).__name__}: {error}")
+            self._fail(" ".join(f"{type(error).__name__}: {error}".split()))
         if output.shape != shape:
             self._fail(f"output of shape {output.shape}, required: {shape}")
+        if output.dtype.kind not in "fiu":
+            self._fail(f"output of dtype {output.dtype}, required: real numbers")
         return output
 
     def _fail(self, what: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""With both branches silent a change of the input arrives at the output unchanged: the gradient of the skip path is 1."""
+"""With both branches silent a change of the input arrives unchanged: the gradient of the skip path is 1."""
 
 from __future__ import annotations
 

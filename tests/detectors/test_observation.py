@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from detectors.errors import DetectorError, NotObservable
+from detectors.fixtures import Fixture
+from detectors.observation import Observation, largest, relative
+from detectors.subject import Subject
+from tests.detectors import toy
+
+Array = NDArray[Any]
+
+
+def observed(function: Callable[[Array], Any], fixture: Fixture) -> Observation:
+    return Observation(toy.calls(function), fixture)
+
+
+def test_output_is_what_the_subject_gives_for_the_tokens(sample: Fixture) -> None:
+    np.testing.assert_array_equal(observed(lambda x: 2 * x, sample).output(), 2 * sample.x)
+
+
+def test_output_is_asked_for_once(sample: Fixture) -> None:
+    seen: list[Array] = []
+
+    def function(x: Array) -> Array:
+        seen.append(x)
+        return x
+
+    observation = observed(function, sample)
+    assert observation.output() is observation.output()
+    assert len(seen) == 1
+
+
+def test_a_plain_call_replaces_no_weights(sample: Fixture) -> None:
+    subject = Subject("picky", lambda x, weights: x if weights == {} else x * 0, sample.weights)
+    np.testing.assert_array_equal(Observation(subject, sample).block(sample.x), sample.x)
+
+
+def test_replaced_weights_reach_the_subject(sample: Fixture) -> None:
+    subject = Subject("bias", lambda x, weights: x + weights["bo"], sample.weights)
+    found = Observation(subject, sample).block(sample.x, {"bo": np.ones(12)})
+    np.testing.assert_array_equal(found, sample.x + 1)
+
+
+def test_weights_that_cannot_be_written_are_not_observable(sample: Fixture) -> None:
+    observation = observed(lambda x: x, sample)
+    with pytest.raises(NotObservable, match="weights cannot be written"):
+        observation.block(sample.x, {"bo": np.ones(12)})
+    assert observation.failures == []
+
+
+def test_attention_that_cannot_be_called_is_not_observable(sample: Fixture) -> None:
+    observation = observed(lambda x: x, sample)
+    value = np.ones((1, 4, 5, 3))
+    with pytest.raises(NotObservable, match="attention cannot be called"):
+        observation.attend(value, value, value)
+    assert observation.failures == []
+
+
+def test_attention_may_have_fewer_queries_and_other_value_channels(sample: Fixture) -> None:
+    query, key, value = np.ones((1, 4, 2, 3)), np.ones((1, 4, 5, 3)), np.ones((1, 4, 5, 6))
+    observation = Observation(toy.attends(lambda q, k, v: np.zeros((1, 4, 2, 6))), sample)
+    assert observation.attend(query, key, value).shape == (1, 4, 2, 6)
+    wrong = Observation(toy.attends(lambda q, k, v: np.zeros((1, 4, 5, 6))), sample)
+    with pytest.raises(NotObservable, match=r"\(1, 4, 5, 6\), required: \(1, 4, 2, 6\)"):
+        wrong.attend(query, key, value)
+
+
+def raising(error: BaseException) -> Callable[[Array], Array]:
+    def function(x: Array) -> Array:
+        raise error
+
+    return function
+
+
+def test_an_exception_of_the_subject_is_kept_and_not_observable(sample: Fixture) -> None:
+    observation = observed(raising(KeyError("W9")), sample)
+    with pytest.raises(NotObservable, match="the call failed: KeyError: 'W9'"):
+        observation.block(sample.x)
+    assert observation.failures == ["KeyError: 'W9'"]
+
+
+def test_a_message_of_many_lines_is_kept_as_one(sample: Fixture) -> None:
+    observation = observed(raising(ValueError("first\n  second\r\nthird")), sample)
+    with pytest.raises(NotObservable):
+        observation.output()
+    assert observation.failures == ["ValueError: first second third"]
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit])
+def test_an_interruption_passes_through(sample: Fixture, interruption: type[BaseException]) -> None:
+    observation = observed(raising(interruption()), sample)
+    with pytest.raises(interruption):
+        observation.output()
+    assert observation.failures == []
+
+
+def test_another_shape_is_a_failure_that_names_both(sample: Fixture) -> None:
+    observation = observed(lambda x: x[:, :1], sample)
+    with pytest.raises(NotObservable, match=r"output of shape \(2, 1, 12\), required: \(2, 5, 12\)"):
+        observation.output()
+    assert observation.failures == ["output of shape (2, 1, 12), required: (2, 5, 12)"]
+
+
+@pytest.mark.parametrize("made", [lambda x: None, lambda x: [[1], [1, 2]], lambda x: x.astype(str)])
+def test_what_is_no_array_of_numbers_is_a_failure(made: Callable[[Array], Any], sample: Fixture) -> None:
+    observation = observed(made, sample)
+    with pytest.raises(NotObservable):
+        observation.output()
+    assert len(observation.failures) == 1
+
+
+@pytest.mark.parametrize("dtype", [complex, object, bool])
+def test_numbers_that_are_not_real_are_a_failure(dtype: type, sample: Fixture) -> None:
+    observation = observed(lambda x: x.astype(dtype), sample)
+    with pytest.raises(NotObservable, match=f"output of dtype {np.dtype(dtype)}, required: real numbers"):
+        observation.output()
+
+
+def test_nested_lists_are_taken_as_an_array(sample: Fixture) -> None:
+    np.testing.assert_array_equal(observed(lambda x: x.tolist(), sample).output(), sample.x)
+
+
+def test_a_buffer_that_the_subject_uses_again_does_not_change_what_was_seen(sample: Fixture) -> None:
+    buffer = np.zeros_like(sample.x)
+
+    def function(x: Array) -> Array:
+        buffer[:] = x
+        return buffer
+
+    observation = observed(function, sample)
+    first = observation.output()
+    observation.block(sample.x + 1)
+    np.testing.assert_array_equal(first, sample.x)
+
+
+def test_a_failure_is_remembered_and_not_tried_again(sample: Fixture) -> None:
+    observation = observed(raising(ValueError("no")), sample)
+    for _ in range(2):
+        with pytest.raises(NotObservable, match="ValueError: no"):
+            observation.output()
+    assert len(observation.failures) == 1
+
+
+def test_once_keeps_values_and_reasons_by_name(sample: Fixture) -> None:
+    observation = observed(lambda x: x, sample)
+    tried: list[str] = []
+
+    def compute() -> int:
+        tried.append("tried")
+        raise NotObservable("because")
+
+    for _ in range(2):
+        with pytest.raises(NotObservable, match="because"):
+            observation.once("bad", compute)
+    assert tried == ["tried"]
+    assert (observation.once("good", lambda: 1), observation.once("good", lambda: 2)) == (1, 1)
+
+
+def test_once_does_not_keep_other_errors(sample: Fixture) -> None:
+    observation = observed(lambda x: x, sample)
+    with pytest.raises(ZeroDivisionError):
+        observation.once("odd", lambda: 1 // 0)
+    assert observation.once("odd", lambda: 1) == 1
+
+
+def test_not_observable_is_an_error_of_this_package() -> None:
+    assert issubclass(NotObservable, DetectorError)
+
+
+def test_two_observations_share_nothing(sample: Fixture) -> None:
+    one, other = observed(lambda x: x, sample), observed(lambda x: 3 * x, sample)
+    one.output()
+    np.testing.assert_array_equal(other.output(), 3 * sample.x)
+
+
+def test_largest_is_the_largest_absolute_value() -> None:
+    assert largest(np.array([1.0, -3.0, 2.0])) == 3.0
+    assert largest(np.zeros((0, 2))) == 0.0
+    assert np.isnan(largest(np.array([1.0, np.nan])))
+    assert largest(np.array([1.0, -np.inf])) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("difference", "whole", "expected"),
+    [([1.0, -2.0], [4.0, -8.0], 0.25), ([0.0], [0.0], 0.0), ([0.5], [0.0], 1.0), ([0.0], [5.0], 0.0)],
+)
+def test_relative_is_a_ratio_of_largest_values(
+    difference: list[float], whole: list[float], expected: float
+) -> None:
+    assert relative(np.array(difference), np.array(whole)) == expected
+
+
+@pytest.mark.parametrize(("difference", "whole"), [(np.nan, 1.0), (np.nan, 0.0), (1.0, np.nan)])
+def test_relative_does_not_hide_nan(difference: float, whole: float) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(relative(np.array([difference]), np.array([whole])))
