@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-SCHEMA_VERSION = 1
+from faults.page_model import Demonstration as Demonstration
+from faults.page_model import PagePart
+from faults.page_model import Stage as Stage
+from faults.page_model import Text as Text
 
-Text = Mapping[str, str]
-"""One sentence in every language of the program: {"en": ..., "zh": ...}."""
+SCHEMA_VERSION = 1
 
 Function = Callable[..., Any]
 
@@ -226,6 +228,8 @@ class Report:
     symptoms: tuple[Mapping[str, float], ...] = ()
     """Saturation over d_k, shown and never judged: head_width, and weight entropy, largest weight, gradient."""
     interrupted: bool = False
+    page: PagePart | None = None
+    """What `faults page` draws beyond these rows; `faults run --json` writes it too."""
     schema_version: int = SCHEMA_VERSION
 
     @property
@@ -235,34 +239,6 @@ class Report:
     @property
     def alarms(self) -> int:
         return sum(detector.alarms for detector in self.detectors)
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One array of the tiny example, healthy, under the fault and repaired; None where that run raised."""
-
-    name: str
-    axes: tuple[str, str]
-    """What rows and columns are, for example ("query", "key")."""
-    before: list[list[float]] | None
-    after: list[list[float]] | None
-    repaired: list[list[float]] | None
-
-
-@dataclass(frozen=True)
-class Demonstration:
-    """A fault on one fixture small enough to be followed by hand."""
-
-    fault: str
-    variant: str
-    extents: Mapping[str, Any]
-    stages: tuple[Stage, ...]
-    detector: str
-    before: float
-    after: float
-    repaired: float
-    error: str = ""
-    """What the faulty block raised, when it raised."""
 
 
 def score(statuses: list[Status]) -> float | None:

@@ -62,7 +62,7 @@ def _build(kind: Any, tree: Any, place: str) -> Any:
         return None if tree is None else _build(_without_none(kind), tree, place)
     if is_dataclass(kind):
         return _object(kind, tree, place)
-    if get_origin(kind) in (tuple, Mapping):
+    if get_origin(kind) in (tuple, list, Mapping):
         return _collection(kind, tree, place)
     return _scalar(kind, tree, place)
 
@@ -84,9 +84,10 @@ def _object(kind: Any, tree: Any, place: str) -> Any:
 
 
 def _collection(kind: Any, tree: Any, place: str) -> Any:
-    if get_origin(kind) is tuple:
+    made = get_origin(kind)
+    if made in (tuple, list):
         _require(isinstance(tree, list), tree, "a list", place)
-        return tuple(_build(get_args(kind)[0], item, f"{place}[{at}]") for at, item in enumerate(tree))
+        return made(_build(get_args(kind)[0], item, f"{place}[{at}]") for at, item in enumerate(tree))
     _require(isinstance(tree, dict), tree, "an object", place)
     return {name: _build(get_args(kind)[1], item, f"{place}.{name}") for name, item in tree.items()}
 
