@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from detectors.errors import NotObservable
 from detectors.fixtures import Fixture, frozen
 from detectors.influence import sources
 from detectors.observation import Observation
@@ -66,6 +67,8 @@ def short_weights(observation: Observation) -> Array:
 
 def _short(observation: Observation) -> Array:
     fixture = observation.fixture
+    if fixture.extents.tokens < 2:
+        raise NotObservable("one token: there is no shorter query")
     query, key = query_key(fixture, fixture.extents.head_width)
     return observation.attend(query[:, :, short_start(fixture) :], key, identity(fixture))
 
@@ -76,7 +79,11 @@ def short_start(fixture: Fixture) -> int:
 
 
 def peaks(observation: Observation) -> Array:
-    """[query, source]: weight on source s when its logit alone is 1e6, the largest over heads; NaN is kept."""
+    """[query, source]: weight on source s when its logit is 1e6 and all others are -1e6, the largest over heads.
+
+    The others are low so that a weak fill shows however it is written: added to the future logit it leaves that the
+    largest, put in its place it lies above the visible ones. NaN is kept.
+    """
     return observation.once("peaks", lambda: _peaks(observation))
 
 
@@ -92,7 +99,7 @@ def _huge(fixture: Fixture, moving: list[int]) -> tuple[Array, Array]:
     extents = fixture.extents
     shape = (len(moving), extents.heads, extents.tokens, extents.head_width)
     size = PEAK_LOGIT**0.5 * extents.head_width**-0.25
-    key = np.zeros(shape, fixture.dtype)
+    key = np.full(shape, -size, fixture.dtype)
     for at, source in enumerate(moving):
         key[at, :, source] = size
     return frozen(np.full(shape, size, fixture.dtype)), frozen(key)

@@ -11,7 +11,7 @@ from detectors.observation import Observation
 
 
 def measure(observation: Observation) -> float:
-    """Largest finite weight on a future token whose logit is 1e6 while all others are 0.
+    """Largest finite weight on a future token whose logit is 1e6 while all others are -1e6.
 
     Raises NotObservable where every such weight is NaN: that is overflow, not a leak.
     """

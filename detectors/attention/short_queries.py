@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from detectors import probes
 from detectors.detector import Detector
-from detectors.errors import NotObservable
 from detectors.observation import Observation, largest
 
 
 def measure(observation: Observation) -> float:
     """Largest difference between the weights of the last queries asked alone and asked with all others."""
-    if observation.fixture.extents.tokens < 2:
-        raise NotObservable("one token: there is no shorter query")
     start = probes.short_start(observation.fixture)
     return largest(probes.short_weights(observation) - probes.weights(observation)[:, :, start:])
 

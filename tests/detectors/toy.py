@@ -47,6 +47,16 @@ def hidden(queries: int, keys: int) -> Array:
     return np.arange(keys) > np.arange(keys - queries, keys)[:, None]
 
 
+def added(number: float) -> Callable[[Array, Array], Array]:
+    """A fill that adds a number to the hidden logits."""
+    return lambda logits, hidden: logits + number * hidden
+
+
+def replaced(number: float) -> Callable[[Array, Array], Array]:
+    """A fill that puts a number in place of the hidden logits."""
+    return lambda logits, hidden: np.where(hidden, number, logits)
+
+
 def split(x: Array, heads: int) -> Array:
     """[batch, head, token, channel]: head h is made of the channels h * d_k .. (h + 1) * d_k - 1."""
     width = x.shape[-1] // heads
@@ -73,7 +83,7 @@ class Toy:
     """The pieces of the block; the defaults are right."""
 
     hidden: Callable[[int, int], Array] = hidden
-    fill: float = -np.inf
+    fill: Callable[[Array, Array], Array] = lambda logits, hidden: np.where(hidden, -np.inf, logits)
     factor: Callable[[int, int], float] = lambda heads, head_width: head_width**-0.5
     weigh: Callable[[Array], Array] = lambda weights: weights
     split: Callable[[Array, int], Array] = split
@@ -84,7 +94,7 @@ class Toy:
     def weights(self, query: Array, key: Array) -> Array:
         """[batch, head, query, key]."""
         logits = np.einsum("bhtc,bhsc->bhts", query, key) * query.dtype.type(self.factor(*query.shape[1::2]))
-        logits = np.where(self.hidden(query.shape[2], key.shape[2]), query.dtype.type(self.fill), logits)
+        logits = self.fill(logits, self.hidden(query.shape[2], key.shape[2])).astype(query.dtype)
         odds = np.exp(logits - np.max(logits, axis=-1, keepdims=True, initial=-1e30))
         return self.weigh(odds / np.maximum(odds.sum(axis=-1, keepdims=True), query.dtype.type(1e-30)))
 
