@@ -17,11 +17,12 @@ def linear(x: FloatArray, weight: FloatArray, bias: FloatArray | None) -> FloatA
         raise CoreError(
             f"x has shape {x.shape}, W {weight.shape}; W [in, out] with as many rows as x has channels is required"
         )
-    # One large product instead of one for each batch element.
-    y: FloatArray = np.matmul(x.reshape(-1, x.shape[-1]), weight)
+    # One product for each batch element: in a product of all rows the rounding of a row depends on how many rows
+    # come before it, and equal tokens of two batch elements would differ in the last bit.
+    y: FloatArray = np.matmul(x, weight)
     if bias is not None:
         y += bias
-    return y.reshape(*x.shape[:-1], weight.shape[1])
+    return y
 
 
 def linear_backward(
