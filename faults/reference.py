@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core import attention, block
+from core import attention, block, vectors
+from core import positions as core_positions
 from core.attention import AttentionTrace
 from core.parameters import Parameters
 from detectors import plain_block
@@ -98,3 +99,34 @@ def attention_gradient(query: Array, key: Array, value: Array, upstream: Array) 
 def rms(array: Array) -> float:
     """Root of the mean square."""
     return float(np.sqrt(np.mean(array**2)))
+
+
+def shapes(fixture: Fixture) -> Mapping[str, tuple[int, ...]]:
+    """The shape of every step of the attention sublayer, as the block's own intermediates have them."""
+    whole = block.block_trace(fixture.x, parameters(fixture, {}), config(fixture.extents))
+    branch = whole.self_attention
+    return {
+        "x": whole.x.shape,
+        "query": branch.query.shape,
+        "score": branch.attention.scores.shape,
+        "mask": () if branch.mask is None else branch.mask.shape,
+        "weights": branch.attention.weights.shape,
+        "attended": branch.attention.output.shape,
+        "merged": branch.merged.shape,
+        "output": branch.output.shape,
+    }
+
+
+def positions(tokens: int, width: int) -> Array:
+    """core's sinusoidal position vectors, [token, channel]."""
+    return core_positions.sinusoidal_positional_encoding(tokens, width)
+
+
+def dot_product(a: Array, b: Array) -> float:
+    """core's dot product of two vectors."""
+    return vectors.dot_product(a, b)
+
+
+def self_information(p: float) -> float:
+    """core's -log2(p), in bits."""
+    return vectors.self_information(p)

@@ -21,5 +21,13 @@ VERBS: dict[str, Text] = {
         "en": "measure the five evidence metrics, or check a file of evidence",
         "zh": "测量五项 evidence 指标，或检查一份 evidence 文件",
     },
+    "page": {
+        "en": "write one HTML file in which every fault can be seen",
+        "zh": "生成一个 HTML 文件，让每种故障都看得见",
+    },
+    "quiz": {
+        "en": "the self-test, with answers computed on the spot",
+        "zh": "自测题，答案当场计算",
+    },
 }
 """Verb -> one line about it. A verb's module is imported only when it is called: start-up time counts."""

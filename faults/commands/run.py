@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 from faults import language as languages
 from faults.commands import VERBS, output
@@ -131,13 +132,21 @@ def _deliver(report: Report, options: argparse.Namespace, style: str, files: dic
     from faults import verdict
     from reports import campaign, json_report, junit
 
-    writers = {"--json": json_report.to_json, "--junitxml": junit.to_junit}
+    writers = {"--json": lambda whole: json_report.to_json(with_page(whole)), "--junitxml": junit.to_junit}
     for option, name in files.items():
         output.write_file(option, name, writers[option](report))
     problems = verdict.problems(report, options.fail_under)
     verbosity = int(options.verbose) - int(options.quiet)
     print(campaign.render(report, problems, options.lang, style, verbosity))
     return exit_code(report, verdict.exit_code(report, options.fail_under))
+
+
+def with_page(report: Report) -> Report:
+    """The report with what `faults page` draws beyond it, so that the file needs nothing else later."""
+    from faults import page_data
+
+    # After an interrupt nothing more is injected.
+    return report if report.interrupted else replace(report, page=page_data.part(report))
 
 
 def exit_code(report: Report, judged: int) -> int:
