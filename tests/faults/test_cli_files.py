@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 from xml.etree import ElementTree
@@ -27,7 +28,9 @@ def _finished_run(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_report_is_written_as_json_and_junit(tmp_path: Path) -> None:
     json_file, xml_file = tmp_path / "report.json", tmp_path / "report.xml"
     assert main(["run", "--all", "--json", str(json_file), "--junitxml", str(xml_file)]) == 0
-    assert from_json(json_file.read_text(encoding="utf-8")) == made_report()
+    saved = from_json(json_file.read_text(encoding="utf-8"))
+    assert replace(saved, page=None) == made_report()
+    assert saved.page is not None
     assert ElementTree.parse(xml_file).getroot().tag == "testsuites"
     assert sorted(os.listdir(tmp_path)) == ["report.json", "report.xml"]
 
