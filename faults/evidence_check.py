@@ -125,7 +125,7 @@ def _intermediates(name: Text, paths: Sequence[Path]) -> Part:
         found = {place: _flaws(arrays) for place, arrays in sets.items()}
     if not found:
         return Part(name, False, _NO_ARRAYS)
-    best = min(found, key=lambda place: (len(found[place]) > 0, _absent(sets[place])))
+    best = min(found, key=lambda place: (bool(found[place]), _absent(sets[place])))
     file, why = shown(best.name), (*found[best], _SOUND)[0]
     return Part(name, not found[best], said(f"{file}: {why['en']}", f"{file}：{why['zh']}"))
 

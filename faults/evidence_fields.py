@@ -102,9 +102,10 @@ def mapping(value: Tree, path: str, checkers: Mapping[str, Checker]) -> Iterator
 
 def _is_date(value: str) -> bool:
     try:
-        return datetime.fromisoformat(value).year > 0
+        datetime.fromisoformat(value)
     except ValueError:
         return False
+    return True
 
 
 def _is_amount(value: str) -> bool:

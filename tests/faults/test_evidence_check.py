@@ -60,12 +60,6 @@ TRACE: dict[str, Any] = {
     "weights": [[1.0, 0.0], [0.5, 0.5]],
     "output": [[1.0, 2.0], [2.0, 3.0]],
 }
-TEMPLATE = """\
-metrics:
-  - name: no_mask_future_prefix_influence
-    expected: >1e-5
-    actual: <recorded-value>
-"""
 
 
 @pytest.fixture
@@ -161,6 +155,7 @@ def test_no_line_of_the_record_can_be_left_out(root: Path, line: str) -> None:
         ("gross_usd: 0", "gross_usd: .nan", "cost.gross_usd: found '.nan', required an amount"),
         ("cost:\n  gross_usd: 0\n  credit_usd: 0", "cost: [0, 0]", "cost: found a list, required a mapping"),
         ("    license: MIT\n", "", "licenses[0].license: is missing"),
+        ("  - out/trace.npz", "  - out/trace.npz\n  - ''", "artifacts[1]: is empty"),
         ("license: MIT", "license: ''", "licenses[0].license: is empty"),
         (
             "  - none",
@@ -228,11 +223,9 @@ def test_metrics_of_another_form_leave_all_three_parts_missing(root: Path, metri
     assert not found.complete
 
 
-def test_a_bound_in_the_templates_own_writing_is_one_problem_and_placeholders_one_each(root: Path) -> None:
-    found = checked(root, TEMPLATE)
-    assert len(found.problems) == 2
-    assert 'quote every value that begins with ">"' in problems(found)[0]
-    assert problems(found)[1] == "line 4: actual: <recorded-value> is not filled in"
+def test_a_file_that_is_not_yaml_leaves_all_four_parts_missing(root: Path) -> None:
+    found = checked(root, RECORD.replace('">1e-5"', ">1e-5"))
+    assert [line.partition(":")[0] for line in problems(found)] == ["line 17"]
     assert not any(gate(found).values())
 
 
@@ -254,9 +247,8 @@ def test_missing_metrics_are_one_problem(root: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["just text", "[a, b]", "- 1"])
-def test_a_file_that_is_not_a_mapping_is_refused(root: Path, text: str) -> None:
-    found = checked(root, text)
+def test_a_file_that_is_not_a_mapping_is_refused(root: Path) -> None:
+    found = checked(root, "[a, b]")
     assert problems(found) == ["file: not a mapping of fields to values"]
     assert not any(gate(found).values())
 
@@ -270,7 +262,8 @@ def test_an_artifact_that_is_refused_is_named_and_the_gate_says_what_is_missing(
 def test_the_best_set_of_intermediates_decides(root: Path) -> None:
     np.savez(root / "out" / "other.npz", scores=[1.0])
     (root / "out" / "figure.json").write_text("not json")
-    listed = "out/other.npz\n  - out/figure.json\n  - out/trace.npz"
+    np.savez(root / "out" / "flawed.npz", **TRACE | {"scaled": TRACE["scores"]})
+    listed = "out/other.npz\n  - out/figure.json\n  - out/flawed.npz\n  - out/trace.npz"
     assert checked(root, RECORD.replace("out/trace.npz", listed)).complete
     found = checked(root, RECORD.replace("out/trace.npz", "out/figure.json\n  - out/other.npz"))
     assert found.gate[0].why["en"] == "'other.npz': without scaled, masked, weights, output"
@@ -287,9 +280,13 @@ def test_without_a_repository_the_root_must_be_named(root: Path) -> None:
     (root / ".git").rmdir()
     found = checked(root)
     assert any("--root" in line for line in problems(found))
+    unfilled = checked(root, RECORD.replace("out/trace.npz", "<path>"))
+    assert problems(unfilled) == ["line 26: artifacts: <path> is not filled in"]
+    checked(root)
     assert check(root / "record.yaml", root).complete
 
 
 def test_a_file_may_list_no_more_artifacts_than_anyone_would_read(root: Path) -> None:
-    found = changed(root, "  - out/trace.npz\n", "  - out/trace.npz\n" * 101)
-    assert found == ["artifacts: more than 100 entries"]
+    line = "  - out/trace.npz\n"
+    assert checked(root, RECORD.replace(line, line * 100)).complete
+    assert changed(root, line, line * 101) == ["artifacts: more than 100 entries"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faults.evidence_metrics import measures_of, metric_problems
-from faults.evidence_model import Measure
+from faults.evidence_model import BOUNDS, Bound, Measure
 from faults.evidence_yaml import Tree, parse
 
 METRICS = """\
@@ -59,6 +59,12 @@ def test_metrics_within_their_bounds_have_no_problem() -> None:
 )
 def test_no_metric_accepts_what_is_not_a_finite_number(old: str, actual: str) -> None:
     assert len(changed(old, f"actual: {actual}\n")) == 1
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("actual", [float("nan"), float("inf"), -float("inf"), -1e-9])
+def test_no_bound_allows_what_a_largest_difference_cannot_be(bound: Bound, actual: float) -> None:
+    assert not bound.allows(actual)
 
 
 @pytest.mark.parametrize("expected", ['">-1"', '"> 0"', '"< 1e-5"', '">1e-5 or >-1"', '"> 9e-6"'])
