@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from detectors.detector import Detector
+from detectors.examination import measure
 from detectors.fixtures import Extents, Fixture
 from detectors.subject import Subject
 
@@ -163,3 +165,27 @@ def averaging(visible: Callable[[int, int], Array]) -> Subject:
         return weights @ value
 
     return attends(attention)
+
+
+def fired(subject: Subject, fixture: Fixture, detector: Detector) -> float:
+    """The value of a detector that must fire."""
+    signal = measure(subject, fixture, detector)
+    assert signal.value is not None, signal.reason
+    assert signal.fired
+    return signal.value
+
+
+def quiet(subject: Subject, fixture: Fixture, detector: Detector) -> float:
+    """The value of a detector that must not fire."""
+    signal = measure(subject, fixture, detector)
+    assert signal.value is not None, signal.reason
+    assert not signal.fired
+    return signal.value
+
+
+def unseen(subject: Subject, fixture: Fixture, detector: Detector) -> str:
+    """Why there is no value, which is no signal either."""
+    signal = measure(subject, fixture, detector)
+    assert signal.value is None
+    assert not signal.fired
+    return signal.reason
