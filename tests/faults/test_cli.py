@@ -180,7 +180,7 @@ def test_an_unknown_language_is_refused(capsys: pytest.CaptureFixture[str]) -> N
         ([], "no fault selected, required is --all or names among: residual_shape"),
         (["--all", "missing_scale"], "found --all and names, required is one of them"),
         (["mising_scale"], "unknown fault 'mising_scale'; did you mean 'missing_scale'?"),
-        (["missing-scale"], "unknown fault 'missing-scale'; did you mean 'missing_scale'?"),
+        (["MISSING-SCALE"], "unknown fault 'MISSING-SCALE'; did you mean 'missing_scale'?"),
         (["zzz"], "unknown fault 'zzz'; required is one of: residual_shape, "),
         (["--all", "--examples", "0"], "--examples: found 0, required is 1 or more"),
         (["--all", "--examples", "1.5"], "argument --examples: invalid int value: '1.5'"),

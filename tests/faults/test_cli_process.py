@@ -37,6 +37,14 @@ def test_our_own_packages_are_used_in_a_folder_that_has_some_of_the_same_names(c
     assert done.stdout.startswith(b"PASS")
 
 
+def test_the_library_uses_our_own_packages_there_too(crowded: Path) -> None:
+    program = "from faults import campaign, registry; import core; print(core.__file__)"
+    environment = {**os.environ, "PYTHONPATH": str(HOME)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=crowded, env=environment, capture_output=True, timeout=60, check=False)
+    assert done.stdout.decode().strip() == str(HOME / "core" / "__init__.py")
+
+
 def test_a_package_of_our_name_that_came_first_is_refused_in_one_line(crowded: Path) -> None:
     (crowded / "core" / "__init__.py").write_text("")
     (crowded / "sitecustomize.py").write_text("import sys; sys.path.insert(0, '.'); import core\n")

@@ -38,10 +38,6 @@ def test_the_finder_is_asked_first_and_only_once(monkeypatch: pytest.MonkeyPatch
     assert sys.meta_path.count(siblings.SiblingFinder) == 1
 
 
-def test_importing_the_package_installs_the_finder() -> None:
-    assert siblings.SiblingFinder in sys.meta_path
-
-
 def test_our_own_package_imported_before_is_fine(monkeypatch: pytest.MonkeyPatch) -> None:
     place = str(Path(siblings.HOME, "core", "__init__.py"))
     monkeypatch.setitem(sys.modules, "core", module("core", __file__=place))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from faults.model import Alone, Control, Reading, Report, Status, Text
-from reports import words
+from reports import cells, words
 from reports.campaign import render, verdict_line
 from reports.wrap import width
 
@@ -88,6 +89,12 @@ def test_a_fix_that_did_not_restore_shows_how_far_off(report: Report, difference
     assert row(english(changed(report, restored=difference)), "mask_adds_zero")[5] == shown
 
 
+def test_nan_is_the_worst_of_all_differences() -> None:
+    assert math.isnan(cells.worst([0.0, math.nan, 1.0]))
+    assert cells.worst([0.0, 2.0, 1.0]) == 2.0
+    assert cells.worst([]) == 0.0
+
+
 def test_a_tie_in_the_name_is_shown_as_a_tie(report: Report) -> None:
     tied = replace(report.faults[0], diagnosis="mask_adds_zero = flipped_triangle")
     assert "mask_adds_zero = flipped_triangle" in english(replace(report, faults=(tied,)))
@@ -164,7 +171,14 @@ def test_nothing_selected_is_said_so(report: Report) -> None:
 
 
 def test_the_kill_matrix_tells_never_fired_from_not_observable(report: Report) -> None:
-    text = english(changed(report, observed={"future": 9}, kills={"future": 7}), verbosity=1)
+    text = english(changed(report, observed={"future": 9}, kills={}), verbosity=1)
+    assert row(text[text.index("Kill matrix") :], "future") == ["future", ".", "9/9"]
+    text = english(changed(report, observed={}, kills={}), verbosity=1)
+    assert row(text[text.index("Kill matrix") :], "future") == ["future", "-", "9/9"]
+
+
+def test_the_kill_matrix_lists_the_detectors_that_fired_and_names_the_others(report: Report) -> None:
+    text = english(changed(report, kills={"future": 7}), verbosity=1)
     first, second = text.split("Kill matrix")[1:3]
     assert row(first, "future") == ["future", "7/9", "9/9"]
     assert "Never fired here: slope." in first

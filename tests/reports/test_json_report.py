@@ -85,6 +85,7 @@ def test_text_that_is_no_report_is_refused_in_one_line(text: str) -> None:
         ({"faults": {}}, r"report\.faults: .* required is a list"),
         ({"faults": [7]}, r"report\.faults\[0\]: .* required is an object"),
         ({"symptoms": [{"entropy": "wide"}]}, r"report\.symptoms\[0\]\.entropy: .* required is a number"),
+        ({"symptoms": [{"entropy": True}]}, r"report\.symptoms\[0\]\.entropy: .* required is a number"),
         ({"controls": [{"name": "x", "expected": "dead", "status": "killed"}]}, r"required is a status"),
         ({"controls": [{"name": "x", "status": "killed"}]}, "found no field 'expected'"),
         ({"extra": 1}, "unknown field 'extra'"),
