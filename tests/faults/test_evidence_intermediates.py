@@ -41,6 +41,23 @@ def test_a_finite_fill_hides_as_well_as_minus_infinity() -> None:
     assert found(masked=[[1, -1e9], [3, 3]]) == []
 
 
+def test_a_padding_mask_may_hide_more_than_the_future() -> None:
+    assert found(masked=[[1, HIDDEN], [3, HIDDEN]], weights=[[1, 0], [1, 0]]) == []
+
+
+def test_scores_too_large_for_an_exponential_have_no_flaw() -> None:
+    masked = np.array([[1000, HIDDEN], [3000, 3000]])
+    assert (
+        found(scores=attention()["scores"] * 1000, scaled=attention()["scaled"] * 1000, masked=masked) == []
+    )
+
+
+def test_the_smallest_width_with_a_scale_is_two() -> None:
+    scaled, masked = attention()["scores"] / np.sqrt(2), attention()["scores"] / np.sqrt(2)
+    masked[0, 1] = HIDDEN
+    assert found(scaled=scaled, masked=masked) == []
+
+
 def test_single_precision_has_no_flaw() -> None:
     rng = np.random.default_rng(0)
     scores = rng.standard_normal((2, 3, 5, 5)).astype(np.float32) * 20
@@ -64,7 +81,7 @@ def test_maps_of_different_shapes_are_named() -> None:
     assert listed == ["scores (2, 3) has not the shape of weights (2, 2)"]
 
 
-@pytest.mark.parametrize("shape", [(4,), (1, 1), (0, 2), (3, 2)])
+@pytest.mark.parametrize("shape", [(4,), (1, 1), (0, 2), (3, 2), (0, 2, 2)])
 def test_weights_without_a_query_and_a_key_axis_are_refused(shape: tuple[int, ...]) -> None:
     maps = dict.fromkeys(("scores", "scaled", "masked", "weights"), np.ones(shape))
     assert found(**maps) == [f"weights {shape}: required [..., query, key], 2 <= queries <= keys"]
@@ -116,12 +133,13 @@ def test_fewer_queries_than_keys_are_the_last_ones() -> None:
     [
         [[2, 8], [6, 6]],
         [[1, 4], [3, 3.01]],
+        [[1.4, 3.9], [3, 3]],
         [[-1, -4], [-3, -3]],
         [[1.2, 4.8], [3.6, 3.6]],
         [[4, 16], [12, 12]],
         [[0, 0], [0, 0]],
     ],
-    ids=["unscaled", "uneven", "reversed", "no whole d_k", "enlarged", "zero"],
+    ids=["unscaled", "uneven", "even on average", "reversed", "no whole d_k", "enlarged", "zero"],
 )
 def test_scaled_that_is_not_scores_over_the_root_of_a_width_is_refused(scaled: list[list[float]]) -> None:
     assert "scaled is not scores / sqrt(d_k), d_k = 2, 3, ..." in found(scaled=scaled)
