@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from detectors.detector import Detector
 from detectors.errors import NotObservable
-from detectors.observation import Observation, relative
+from detectors.observation import Observation, largest, relative
 
 
 def measure(observation: Observation) -> float:
-    """Relative change of the first sequence's output when it is computed alone."""
-    x = observation.fixture.x
-    if len(x) < 2:
+    """Relative change of a sequence's output when it is computed alone, the larger of the first and the last.
+
+    Of both, since attention that runs over the batch under a causal mask leaves the first one as it is.
+    """
+    count = len(observation.fixture.x)
+    if count < 2:
         raise NotObservable("one sequence: there is nothing to interact with")
-    together = observation.output()[:1]
-    return relative(observation.block(x[:1]) - together, together)
+    return largest(np.array([_alone(observation, at) for at in (0, count - 1)]))
+
+
+def _alone(observation: Observation, at: int) -> float:
+    own = slice(at, at + 1)
+    together = observation.output()[own]
+    return relative(observation.block(observation.fixture.x[own]) - together, together)
 
 
 DETECTOR = Detector(

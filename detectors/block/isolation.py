@@ -27,7 +27,7 @@ def measure(observation: Observation) -> float:
     before = observation.block(fixture.x, fixture.once("bare heads", lambda: bare(fixture)))
     after = observation.block(fixture.x, fixture.once("one head changed", lambda: changed(fixture)))
     difference = np.abs(after - before).max(axis=(0, 1))
-    if not largest(difference) > 0:
+    if largest(difference) == 0:
         raise NotObservable("a change of Wv does not show: values are ignored")
     group = fixture.extents.width // fixture.extents.kv_heads
     return largest(difference[group:]) / largest(difference)

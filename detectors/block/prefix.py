@@ -10,9 +10,10 @@ from detectors.observation import Observation, relative
 def measure(observation: Observation) -> float:
     """Relative difference between the outputs of the first half alone and within the whole sequence."""
     x = observation.fixture.x
-    if x.shape[1] < 2:
+    tokens = x.shape[1]
+    if tokens < 2:
         raise NotObservable("one token: there is no shorter prefix")
-    whole = observation.output()[:, : x.shape[1] // 2 + 1 - x.shape[1] % 2]
+    whole = observation.output()[:, : min(tokens // 2 + 1 - tokens % 2, tokens - 1)]
     return relative(observation.block(x[:, : whole.shape[1]]) - whole, whole)
 
 
