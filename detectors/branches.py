@@ -22,7 +22,7 @@ def silent(fixture: Fixture, sublayers: str) -> dict[str, Array]:
     """Zero output weight and bias: "o" silences attention, "2" the feed-forward network."""
     roles = [f"{kind}{which}" for which in sublayers for kind in "Wb" if f"{kind}{which}" in fixture.weights]
     zeros = fixture.once(
-        "zeros", lambda: {role: np.zeros_like(array) for role, array in fixture.weights.items()}
+        "zeros", lambda: {role: frozen(np.zeros_like(array)) for role, array in fixture.weights.items()}
     )
     return {role: zeros[role] for role in roles}
 
@@ -46,7 +46,7 @@ def after_feed_forward(observation: Observation) -> Array:
 
 def _after_feed_forward(observation: Observation) -> Array:
     fixture = observation.fixture
-    inputs = np.stack([*_inputs(fixture)[:2], after_attention(observation)[2]])
+    inputs = frozen(np.stack([*_inputs(fixture)[:2], after_attention(observation)[2]]))
     return _run(observation, inputs, silent(fixture, "o"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from detectors.detector import Detector
+from detectors.fixtures import frozen
 from detectors.observation import Observation, relative
 
 
@@ -15,7 +16,7 @@ def measure(observation: Observation) -> float:
     key, value = fixture.draw("plain key", *shape), fixture.draw("plain value", *shape)
     counts = np.arange(1, shape[2] + 1, dtype=fixture.dtype)[:, None]
     mean = fixture.once("prefix mean", lambda: np.cumsum(value, axis=2) / counts)
-    query = fixture.once("zero query", lambda: np.zeros(shape, fixture.dtype))
+    query = fixture.once("zero query", lambda: frozen(np.zeros(shape, fixture.dtype)))
     return relative(observation.attend(query, key, value) - mean, value)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from detectors import plain_block
 from detectors.detector import Detector
+from detectors.errors import NotObservable
 from detectors.observation import Observation, relative
 
 
 def measure(observation: Observation) -> float:
     """Relative difference between the output and the plain-loop block of `plain_block` with the same weights."""
+    if observation.subject.weights is None:
+        raise NotObservable("the subject's weights cannot be written")
     expected = observation.fixture.once("expected", lambda: plain_block.output(observation.fixture))
     return relative(observation.output() - expected, expected)
 

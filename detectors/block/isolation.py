@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from detectors import branches
 from detectors.detector import Detector
 from detectors.errors import NotObservable
-from detectors.fixtures import Fixture
+from detectors.fixtures import Fixture, frozen
 from detectors.observation import Observation, largest
 
 Array = NDArray[Any]
@@ -35,7 +35,7 @@ def measure(observation: Observation) -> float:
 
 def bare(fixture: Fixture) -> dict[str, Array]:
     """Weights that show the merged heads: Wo = identity, no bias, no feed-forward network."""
-    one = np.eye(fixture.extents.width, dtype=fixture.dtype)
+    one = frozen(np.eye(fixture.extents.width, dtype=fixture.dtype))
     return branches.silent(fixture, "o2") | {"Wo": one}
 
 
@@ -45,7 +45,7 @@ def changed(fixture: Fixture) -> dict[str, Array]:
     own = fixture.extents.head_width
     # The first, since attention across heads under a causal mask hides what the last one does.
     value[:, :own] += fixture.draw("other head", len(value), own)
-    return bare(fixture) | {"Wv": value}
+    return bare(fixture) | {"Wv": frozen(value)}
 
 
 DETECTOR = Detector(

@@ -1,0 +1,105 @@
+"""What holds for every detector: it is quiet on sound code, it says its law, and its name is its file's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from numpy.typing import NDArray
+
+import detectors.attention
+import detectors.block
+from detectors.catalogue import BY_NAME, DETECTORS
+from detectors.detector import Detector
+from detectors.examination import measure
+from detectors.fixtures import Fixture
+from tests.detectors import toy
+
+Array = NDArray[Any]
+
+SOUND = tuple(Fixture(extents, seed) for seed, extents in enumerate(toy.SOUND))
+
+by_name = pytest.mark.parametrize("detector", DETECTORS, ids=lambda detector: detector.name)
+
+
+@by_name
+@pytest.mark.parametrize("fixture", SOUND, ids=lambda fixture: str(fixture.seed))
+def test_a_detector_is_quiet_on_a_sound_block(detector: Detector, fixture: Fixture) -> None:
+    signal = measure(toy.Toy().subject(fixture), fixture, detector)
+    assert not signal.fired
+    assert signal.value is None or signal.value >= 0
+
+
+NOT_EVERYWHERE = {"batch", "reach", "prefix", "isolation", "short_queries", "slope"}
+"""These need a second sequence, a second token or a second key/value head."""
+
+
+@by_name
+def test_a_detector_measures_wherever_it_can(detector: Detector) -> None:
+    missing = {fixture.seed for fixture in SOUND if _value(detector, fixture) is None}
+    one_sequence, one_token, one_kv_head = {1}, {5}, {4}
+    needed = {"batch": one_sequence, "isolation": one_kv_head}
+    assert missing == needed.get(detector.name, one_token if detector.name in NOT_EVERYWHERE else set())
+
+
+def _value(detector: Detector, fixture: Fixture) -> float | None:
+    return measure(toy.Toy().subject(fixture), fixture, detector).value
+
+
+def test_every_file_of_a_detector_is_in_the_catalogue() -> None:
+    files = {
+        path.stem
+        for package in (detectors.attention, detectors.block)
+        for path in Path(package.__path__[0]).glob("*.py")
+        if path.stem != "__init__"
+    }
+    assert {detector.name for detector in DETECTORS} == files
+    assert len(DETECTORS) == len(files)
+    assert {detector.name: detector for detector in DETECTORS} == BY_NAME
+
+
+def test_shape_is_measured_last_since_it_counts_the_failures_of_all() -> None:
+    assert DETECTORS[-1].name == "shape"
+
+
+@by_name
+def test_a_detector_says_its_law_in_one_sentence_per_language(detector: Detector) -> None:
+    assert set(detector.law) == {"en", "zh"}
+    assert all(law and "\n" not in law for law in detector.law.values())
+    assert re.search("[\u4e00-\u9fff]", detector.law["zh"])
+    assert not re.search("[\u4e00-\u9fff]", detector.law["en"])
+    assert detector.unit
+
+
+@by_name
+def test_a_threshold_is_a_number_that_a_signal_can_exceed(detector: Detector) -> None:
+    assert 0 <= detector.threshold < 0.1
+    assert detector.weight > 0
+
+
+@by_name
+def test_a_detector_measures_with_the_access_it_says_it_needs_and_not_with_less(detector: Detector) -> None:
+    fixture = Fixture(toy.EXTENTS, 0)
+    whole = toy.Toy().subject(fixture)
+    levels = {
+        "call": replace(whole, weights=None, attention=None),
+        "weights": replace(whole, attention=None),
+        "attention": replace(whole, weights=None),
+    }
+    measured = {
+        name for name, subject in levels.items() if measure(subject, fixture, detector).value is not None
+    }
+    assert measured == (set(levels) if detector.needs == "call" else {detector.needs})
+
+
+@pytest.mark.parametrize("fill", [toy.added(-1e9), toy.replaced(-1e9)], ids=["added", "replaced"])
+@pytest.mark.parametrize("fixture", SOUND, ids=lambda fixture: str(fixture.seed))
+def test_a_finite_fill_that_is_low_enough_is_sound(
+    fill: Callable[[Array, Array], Array], fixture: Fixture
+) -> None:
+    subject = toy.Toy(fill=fill).subject(fixture)
+    assert not [detector.name for detector in DETECTORS if measure(subject, fixture, detector).fired]

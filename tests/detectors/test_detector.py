@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from detectors.detector import Detector, Signal
+
+
+def detector(threshold: float) -> Detector:
+    return Detector("made", {"en": "a law", "zh": "定律"}, "unit", threshold, "call", lambda observation: 0.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "fired"),
+    [(0.0, False), (0.5, False), (math.nextafter(0.5, 1), True), (math.inf, True), (math.nan, True)],
+)
+def test_a_signal_fires_above_its_threshold_and_on_nan(value: float, fired: bool) -> None:
+    assert Signal(detector(0.5), value).fired is fired
+
+
+def test_a_threshold_of_zero_fires_on_the_smallest_number() -> None:
+    assert not Signal(detector(0.0), 0.0).fired
+    assert Signal(detector(0.0), math.ulp(0.0)).fired
+
+
+def test_a_measurement_that_could_not_be_made_does_not_fire() -> None:
+    assert not Signal(detector(0.0), None, "no access").fired
