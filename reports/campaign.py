@@ -16,7 +16,7 @@ FUTURE = "future"
 
 def render(report: Report, problems: Sequence[Text], language: str, style: str, verbosity: int = 0) -> str:
     """The report in one language and style; `verbosity` -1 is the verdict alone, 1 adds every variant."""
-    verdict = Lines([verdict_line(report, problems, language)])
+    verdict = Lines([verdict_line(report, problems, language)], columns=0)
     if verbosity < 0 or not report.faults:
         return draw([verdict], style, language)
     blocks = [*_opening(report, language), *_tables(report, language), *_alone(report, language)]
@@ -96,9 +96,15 @@ def _signal_row(fault: FaultResult, language: str) -> list[str]:
         figures.value(healthy),
         figures.value(first.reading.threshold),
         figures.value(cells.least(variant.reading.faulty for variant in alike)),
-        figures.decades(cells.least(variant.margin for variant in alike), healthy, say("exact", language)),
+        figures.decades(_margin(alike), healthy, say("exact", language)),
         cells.witness(first),
     ]
+
+
+def _margin(variants: Sequence[VariantResult]) -> float | None:
+    """The smallest margin; None as soon as one variant has none: leaving a survivor out would mislead."""
+    margins = [variant.margin for variant in variants]
+    return None if None in margins else cells.least(margins)
 
 
 def _alone(report: Report, language: str) -> list[Block]:
@@ -131,5 +137,7 @@ def _future_note(test: Alone, language: str) -> str:
 
 
 def _verdict(problems: Sequence[Text], language: str) -> list[Block]:
-    listed: list[Block] = [Lines([problem[language] for problem in problems])] if problems else []
+    listed: list[Block] = []
+    if problems:
+        listed.append(Lines([problem[language] for problem in problems], columns=0))
     return [Heading(say("verdict heading", language)), *listed]

@@ -38,11 +38,11 @@ def _variants(report: Report, language: str) -> Grid:
 
 
 def _variant_row(variant: VariantResult, language: str) -> list[str]:
-    reading, status = variant.reading, STATUS[variant.status][language]
+    reading, summary = variant.reading, variant.summary[language]
     return [
         f"{variant.fault}/{variant.variant}",
-        variant.summary[language],
-        f"{status}: {variant.reason}" if variant.reason else status,
+        f"{summary}\n[{variant.reason}]" if variant.reason else summary,
+        STATUS[variant.status][language],
         reading.detector,
         figures.value(reading.healthy),
         figures.value(reading.faulty),

@@ -35,7 +35,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Lines:
-    """Sentences, each on a line of its own."""
+    """Sentences, each on a line of its own; longer than `columns` they go on indented, with 0 they never break."""
 
     lines: Sequence[str]
     columns: int = COLUMNS
@@ -97,7 +97,11 @@ def _plain(block: Heading | Lines | Facts) -> str:
         return block.text if block.level > 1 else f"{block.text}\n{'=' * width(block.text)}"
     if isinstance(block, Facts):
         return _columns(block.pairs)
-    return "\n".join("\n  ".join(wrap(line, block.columns - 2)) for line in block.lines)
+    return "\n".join(_broken(line, block.columns) for line in block.lines)
+
+
+def _broken(line: str, columns: int) -> str:
+    return "\n  ".join(wrap(line, columns - 2)) if columns else line
 
 
 def _columns(pairs: Sequence[tuple[str, str]]) -> str:

@@ -64,6 +64,11 @@ def test_the_signal_is_the_worst_over_the_variants_with_the_same_lead(report: Re
     assert row(text, "mask_adds_zero", table=1)[2:6] == ["2e-12", "1e-9", "0.002", "9.0"]
 
 
+def test_one_variant_without_a_margin_leaves_the_fault_without_one(report: Report) -> None:
+    text = english(changed(report, status=Status.SURVIVED, margin=None))
+    assert row(text, "mask_adds_zero", table=1)[5] == "-"
+
+
 def test_a_variant_with_another_lead_does_not_enter_the_row(report: Report) -> None:
     first = report.faults[0]
     other = replace(first.variants[1], reading=Reading("huge", "relative", 1e-9, 0.0, 1e-6))
@@ -156,6 +161,12 @@ def test_problems_are_listed_and_the_worst_ends_the_report(report: Report) -> No
     assert "- something is left" in lines
 
 
+def test_the_verdict_is_one_line_however_long_it_is(report: Report) -> None:
+    long: Text = {"en": "word " * 60 + "end", "zh": "字"}
+    assert english(report, (long,), verbosity=-1).count("\n") == 0
+    assert render(report, (long,), "en", "lines").splitlines()[-1].endswith("end")
+
+
 def test_quiet_is_the_verdict_alone(report: Report) -> None:
     assert english(report, (TOO_LOW,), verbosity=-1) == "FAIL: the score is too low"
 
@@ -187,7 +198,11 @@ def test_the_kill_matrix_lists_the_detectors_that_fired_and_names_the_others(rep
 
 def test_verbose_shows_every_variant_with_its_reason(report: Report) -> None:
     text = english(changed(report, status=Status.ERROR, reason="ValueError: shapes"), verbosity=1)
-    assert row(text, "mask_adds_zero/zero")[1:4] == ["zero in words", "error: ValueError: shapes", "future"]
+    assert row(text, "mask_adds_zero/zero")[1:4] == [
+        "zero in words<br>[ValueError: shapes]",
+        "error",
+        "future",
+    ]
 
 
 def test_verbose_shows_named_left_out_and_witness(report: Report) -> None:
