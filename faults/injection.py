@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType, TracebackType
 from typing import Any
@@ -75,16 +74,18 @@ class inject:  # noqa: N801 - reads as a verb: `with inject(variant) as injectio
     """
 
     def __init__(self, variant: Variant) -> None:
-        self._injection = Injection(variant)
+        self._variant = variant
 
     def __enter__(self) -> Injection:
-        _claim(self._injection)
+        injection = Injection(self._variant)
         try:
-            self._injection.apply()
+            _claim(injection)
+            injection.apply()
+            self._injection = injection
         except BaseException:
-            self.__exit__(None, None, None)
+            _leave(injection)
             raise
-        return self._injection
+        return injection
 
     def __exit__(
         self,
@@ -92,8 +93,7 @@ class inject:  # noqa: N801 - reads as a verb: `with inject(variant) as injectio
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._injection.restore()
-        _release(self._injection)
+        _leave(self._injection)
 
 
 def unreached_copies(seam: Seam) -> list[str]:
@@ -105,13 +105,12 @@ def unreached_copies(seam: Seam) -> list[str]:
 
     original = _original(seam)
     modules = [vars(module) for module in _modules()]
-    return sorted(
-        {
-            type(holder).__name__
-            for holder in gc.get_referrers(original)
-            if not _known(holder, modules, original)
-        }
-    )
+    found = set()
+    # No comprehension here: its own closure over `original` would be found as one more copy.
+    for holder in gc.get_referrers(original):
+        if not _known(holder, modules, original):
+            found.add(type(holder).__name__)
+    return sorted(found)
 
 
 def _known(holder: object, modules: list[dict[str, Any]], original: Function) -> bool:
@@ -119,35 +118,45 @@ def _known(holder: object, modules: list[dict[str, Any]], original: Function) ->
     return frames or any(holder is space for space in modules) or holder is original
 
 
-_active: list[Injection] = []
-_lock = threading.Lock()
+_in_force: dict[str, list[Injection]] = {}
+"""One entry at most. `setdefault` claims it in one step; a lock could be left held by an interrupt."""
+
+_CLAIM = "claim"
 
 
 def _claim(injection: Injection) -> None:
-    with _lock:
-        if _active:
-            found = _active[0].variant.name
-            raise InjectionError(
-                f"injection of {injection.variant.name!r}: found {found!r} in force, required: none; "
-                "leave the first `with inject(...)` block before entering another"
-            )
-        _active.append(injection)
+    mine = [injection]
+    found = _in_force.setdefault(_CLAIM, mine)
+    if found is not mine:
+        raise InjectionError(
+            f"injection of {injection.variant.name!r}: found {found[0].variant.name!r} in force, required: none; "
+            "leave the first `with inject(...)` block before entering another"
+        )
+
+
+def _leave(injection: Injection) -> None:
+    try:
+        injection.restore()
+    except KeyboardInterrupt:  # arrived while things were being put back: once more, from the start
+        injection.restore()
+        _release(injection)
+        raise
+    _release(injection)
 
 
 def _release(injection: Injection) -> None:
-    with _lock:
-        if injection in _active:
-            _active.remove(injection)
+    if injection in _in_force.get(_CLAIM, ()):
+        _in_force.pop(_CLAIM, None)
 
 
 def in_force() -> Variant | None:
     """The variant that is injected right now; None outside every `with inject(...)` block."""
-    return _active[0].variant if _active else None
+    return next((injection.variant for injection in _in_force.get(_CLAIM, ())), None)
 
 
 def restore_all() -> None:
     """Puts everything back whatever was going on: for an interrupt that arrived between two steps."""
-    for injection in list(_active):
+    for injection in _in_force.get(_CLAIM, ()):
         injection.restore()
         _release(injection)
 
