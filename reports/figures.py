@@ -56,8 +56,8 @@ SYMBOLS = {
 
 
 def extents(sizes: Mapping[str, Any]) -> str:
-    """Sizes of a fixture, in the order they are declared: "B=1 T=2 H=3 Hkv=3 d_k=4 float64"."""
-    return " ".join(_extent(name, size) for name, size in sizes.items())
+    """Sizes of a fixture as declared, without parts it does not have: "B=1 T=2 H=3 Hkv=3 d_k=4 float64"."""
+    return " ".join(_extent(name, size) for name, size in sizes.items() if size != 0)
 
 
 def _extent(name: str, size: Any) -> str:

@@ -58,5 +58,9 @@ def test_extents_use_the_letters_of_the_papers() -> None:
     assert figures.extents(sizes) == "B=1 T=2 H=3 Hkv=3 d_k=4 float32"
 
 
+def test_a_part_that_a_fixture_does_not_have_is_not_mentioned() -> None:
+    assert figures.extents({"batch": 1, "vocab": 0}) == "B=1"
+
+
 def test_an_extent_nobody_named_keeps_its_name() -> None:
     assert figures.extents({"window": 8, "gain": 1.0}) == "window=8 gain=1"
