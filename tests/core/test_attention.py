@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,13 @@ def test_a_saved_trace_holds_every_intermediate_under_its_name(tmp_path: Path) -
         assert sorted(stored.files) == ["masked", "output", "scaled", "scores", "weights"]
         assert stored["weights"].tolist() == trace.weights.tolist()
         assert stored["scores"].tolist() == trace.scores.tolist()
+
+
+def test_a_trace_is_frozen_and_another_one_is_not_equal() -> None:
+    trace = attention.attention_trace(QUERY, KEY, VALUE)
+    with pytest.raises(FrozenInstanceError):
+        trace.__setattr__("output", QUERY)
+    assert trace != attention.attention_trace(QUERY, KEY, VALUE)
 
 
 @pytest.mark.parametrize(

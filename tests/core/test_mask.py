@@ -30,6 +30,10 @@ def test_the_boolean_form_says_true_where_the_additive_form_adds_nothing() -> No
     assert masks.causal_allowed(2, 3).tolist() == [[True, True, False], [True, True, True]]
 
 
+def test_one_query_and_one_key_are_enough() -> None:
+    assert masks.causal_mask(1, 1).tolist() == [[0]]
+
+
 @pytest.mark.parametrize("lengths", [(0, 2), (2, 0), (-1, 2)])
 def test_a_mask_without_queries_or_keys_is_refused(lengths: tuple[int, int]) -> None:
     with pytest.raises(CoreError, match="at least 1 of each is required"):
@@ -43,7 +47,11 @@ def test_the_padding_mask_closes_what_is_beyond_each_length() -> None:
     assert mask.dtype == np.float32
 
 
-@pytest.mark.parametrize("lengths", [[-1], [4], [1.5], [[1]], [], [True]])
+def test_a_single_length_is_enough() -> None:
+    assert masks.padding_mask([1], 2)[0, 0].tolist() == [[0, NO]]
+
+
+@pytest.mark.parametrize("lengths", [[-1], [4], [1.5], [[1]], [], np.array([], int), [True]])
 def test_lengths_that_cannot_be_are_refused(lengths: Any) -> None:
     with pytest.raises(CoreError, match="required"):
         masks.padding_mask(lengths, 3)

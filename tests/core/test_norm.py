@@ -48,6 +48,11 @@ def test_eps_defaults_to_1e_5() -> None:
     expected = 1e-3 / np.sqrt(1e-6 + 1e-5)
     assert norm.layer_norm(x, gain, None)[0] == pytest.approx(expected, rel=1e-12)
     assert norm.rms_norm(x, gain)[0] == pytest.approx(expected, rel=1e-12)
+    for given, default in (
+        (norm.layer_norm_backward(gain, x, gain, 1e-5), norm.layer_norm_backward(gain, x, gain)),
+        (norm.rms_norm_backward(gain, x, gain, 1e-5), norm.rms_norm_backward(gain, x, gain)),
+    ):
+        assert [array.tolist() for array in given] == [array.tolist() for array in default]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -26,6 +26,10 @@ def test_temperature_divides_the_logits() -> None:
     assert weights == pytest.approx([1 / 30, 4 / 30, 25 / 30], rel=1e-14)
 
 
+def test_temperature_two_takes_the_root_of_the_odds() -> None:
+    assert stage.softmax(np.log([1.0, 16.0]), temperature=2.0) == pytest.approx([0.2, 0.8], rel=1e-14)
+
+
 @pytest.mark.parametrize("temperature", [0.0, -1.0, math.inf, math.nan])
 def test_a_temperature_that_is_not_positive_and_finite_is_refused(temperature: float) -> None:
     with pytest.raises(CoreError, match=r"temperature is .*above 0 is required"):
