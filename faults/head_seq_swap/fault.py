@@ -52,6 +52,10 @@ def unmoved_merge_backward(original: Function) -> Function:
     return lambda grad, heads: grad.reshape(*grad.shape[:2], heads, -1)
 
 
+def unmoved_repeat_backward(original: Function) -> Function:
+    return lambda grad, groups: grad.reshape(*grad.shape[:2], -1, groups, grad.shape[3]).sum(axis=3)
+
+
 def tiled(original: Function) -> Function:
     return lambda x, groups: np.tile(x, (1, groups, 1, 1))
 
@@ -77,6 +81,7 @@ UNMOVED: Mapping[Seam, Patch] = {
     MERGE: unmoved_merge,
     MERGE_BACKWARD: unmoved_merge_backward,
     REPEAT: lambda original: lambda x, groups: np.repeat(x, groups, axis=2),
+    REPEAT_BACKWARD: unmoved_repeat_backward,
 }
 
 
@@ -86,10 +91,9 @@ def _variant(
     fires: set[str],
     patterns: Mapping[str, str],
     witnesses: Callable[[Any], bool] = axes_differ,
-    no_gradient: str = "",
 ) -> Variant:
     signature = Signature(frozenset({"heads", "isolation", *fires}), patterns)
-    return Variant(name, words.VARIANTS[name], patches, "heads", signature, witnesses, no_gradient)
+    return Variant(name, words.VARIANTS[name], patches, "heads", signature, witnesses)
 
 
 FAULT = Fault(
@@ -111,7 +115,6 @@ FAULT = Fault(
             UNMOVED,
             {"reach", "shape"},
             {"block": "scrambled", "calls": "fail unless square"},
-            no_gradient="the block raises: the mask [token, token] does not fit scores [batch, token, head, head]",
         ),
         _variant(
             "tiled",

@@ -97,6 +97,14 @@ def sequence_first(original: Function) -> Function:
     return lambda x, skip, norm, branch: skip + branch(norm(x)).swapaxes(0, 1)
 
 
+def sequence_first_backward(original: Function) -> Function:
+    """For as many sequences as tokens; everywhere else the block raises or gives another shape."""
+    return lambda grad, norm_backward, branch_backward: (
+        norm_backward(branch_backward(grad.swapaxes(0, 1))),
+        grad,
+    )
+
+
 def joined(original: Function) -> Function:
     return lambda x, skip, norm, branch: np.concatenate([skip, branch(norm(x))], axis=-1)
 
@@ -136,7 +144,6 @@ FAULT = Fault(
             frozenset({"shape"}),
             patterns={"calls": "fail"},
             witnesses=lambda extents: extents.batch > 1 or extents.tokens > 1,
-            no_gradient="the block raises, or returns another shape, wherever batch and tokens differ",
         ),
         _variant(
             "joined",
