@@ -18,13 +18,18 @@ RMS = 30.0
 GROWTH = 4.0
 
 
-def silent(fixture: Fixture, sublayers: str) -> dict[str, Array]:
-    """Zero output weight and bias: "o" silences attention, "2" the feed-forward network."""
-    roles = [f"{kind}{which}" for which in sublayers for kind in "Wb" if f"{kind}{which}" in fixture.weights]
-    zeros = fixture.once(
-        "zeros", lambda: {role: frozen(np.zeros_like(array)) for role, array in fixture.weights.items()}
-    )
-    return {role: zeros[role] for role in roles}
+def silent(observation: Observation, sublayers: str) -> dict[str, Array]:
+    """Zero output weight and bias: "o" silences attention, "2" the feed-forward network.
+
+    Raises NotObservable where the subject's output weights cannot be written.
+    """
+    weights = observation.weights(*(f"W{which}" for which in sublayers))
+    roles = [f"{kind}{which}" for which in sublayers for kind in "Wb" if f"{kind}{which}" in weights]
+    return {role: _zeros(observation.fixture, role, weights[role]) for role in roles}
+
+
+def _zeros(fixture: Fixture, role: str, like: Array) -> Array:
+    return fixture.once(f"zeros {role}", lambda: frozen(np.zeros_like(like)))
 
 
 def after_attention(observation: Observation) -> Array:
@@ -35,7 +40,7 @@ def after_attention(observation: Observation) -> Array:
 def _after_attention(observation: Observation) -> Array:
     fixture = observation.fixture
     inputs = fixture.once("branch inputs", lambda: _inputs(fixture))
-    return _run(observation, inputs, silent(fixture, "2"))
+    return _run(observation, inputs, silent(observation, "2"))
 
 
 def after_feed_forward(observation: Observation) -> Array:
@@ -47,7 +52,7 @@ def after_feed_forward(observation: Observation) -> Array:
 def _after_feed_forward(observation: Observation) -> Array:
     fixture = observation.fixture
     inputs = frozen(np.stack([*_inputs(fixture)[:2], after_attention(observation)[2]]))
-    return _run(observation, inputs, silent(fixture, "o"))
+    return _run(observation, inputs, silent(observation, "o"))
 
 
 def _run(observation: Observation, inputs: Array, weights: dict[str, Array]) -> Array:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from detectors.observation import Observation
+from detectors.subject import Subject
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,9 @@ class Detector:
 
     law: the contract in one sentence per language. unit: of the value. threshold: the largest value of sound
     code; the comment beside it gives the largest healthy and the smallest faulty value seen. needs: the access
-    level. weight: how much its firing says about *which* fault it is, for the diagnosis.
+    level. weight: how much its firing says about *which* fault it is, for the diagnosis. assumes: claims of the
+    subject without which the law does not hold. kinds: the subjects it is for; with `needs` = "attention", any
+    whose attention can be reached.
     """
 
     name: str
@@ -24,6 +27,22 @@ class Detector:
     needs: str
     measure: Callable[[Observation], float]
     weight: float = 1.0
+    assumes: frozenset[str] = frozenset()
+    kinds: frozenset[str] = frozenset({"block"})
+
+
+SEQUENCES = frozenset({"block", "self_attention", "model"})
+"""Subjects that map a sequence of tokens to one output per token."""
+
+ANY = SEQUENCES | {"attention"}
+
+
+def inapplicable(detector: Detector, subject: Subject) -> str:
+    """Why the law says nothing about this subject; empty where it does."""
+    if detector.needs != "attention" and subject.kind not in detector.kinds:
+        return f"not for a subject of kind {subject.kind}"
+    missing = sorted(detector.assumes - subject.declares)
+    return f"not applicable: it assumes {' and '.join(missing)}" if missing else ""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from detectors.catalogue import DETECTORS
-from detectors.detector import Detector, Signal
+from detectors.detector import Detector, Signal, inapplicable
 from detectors.errors import NotObservable
 from detectors.fixtures import Fixture
 from detectors.observation import Observation
@@ -76,6 +76,9 @@ def _calls(observation: Observation, fixture: Fixture) -> dict[str, str]:
 
 
 def _read(detector: Detector, observation: Observation) -> Signal:
+    reason = inapplicable(detector, observation.subject)
+    if reason:
+        return Signal(detector, None, reason)
     try:
         return Signal(detector, float(detector.measure(observation)))
     except NotObservable as reason:

@@ -28,8 +28,9 @@ class Extents:
     """The declared sizes of a fixture.
 
     batch, tokens, heads, kv_heads (divides heads), head_width (d_k), hidden (width inside the feed-forward
-    network), dtype, norm_kind ("layer" or "rms") and gain, the factor on Wq and Wk that makes logits small or
-    extreme. Raises DetectorError where they contradict each other.
+    network), dtype, norm_kind ("layer" or "rms"), gain, the factor on Wq and Wk that makes logits small or
+    extreme, and vocab, the number of token ids where tokens are ids and not vectors (0: vectors).
+    Raises DetectorError where they contradict each other.
     """
 
     batch: int = 2
@@ -41,6 +42,7 @@ class Extents:
     dtype: str = "float64"
     norm_kind: str = "layer"
     gain: float = 1.0
+    vocab: int = 0
 
     def __post_init__(self) -> None:
         sizes = (self.batch, self.tokens, self.heads, self.kv_heads, self.head_width, self.hidden)
@@ -76,7 +78,7 @@ class Fixture:
         self.dtype = np.dtype(extents.dtype)
         self._kept: dict[str, Any] = {}
         self.weights: Mapping[str, Array] = _weights(self)
-        self.x = self.draw("x", extents.batch, extents.tokens, extents.width)
+        self.x = self._tokens()
 
     def draw(self, name: str, *shape: int) -> Array:
         """Standard normal numbers for `name`, the same at every call; read-only, in the fixture's dtype."""
@@ -96,6 +98,24 @@ class Fixture:
         heads, batch = self.extents.heads, self.extents.batch
         extents = replace(self.extents, tokens=heads, batch=batch + (batch == heads))
         return self.once("square", lambda: Fixture(extents, self.seed))
+
+    def ids(self, name: str, *shape: int) -> Array:
+        """Token ids for `name`, the same at every call, no id twice in a row of the last axis where that can be."""
+        return self.once(f"ids {name} {shape}", lambda: self._fresh_ids(name, shape))
+
+    def _tokens(self) -> Array:
+        extents = self.extents
+        if extents.vocab:
+            return self.ids("x", extents.batch, extents.tokens)
+        return self.draw("x", extents.batch, extents.tokens, extents.width)
+
+    def _fresh_ids(self, name: str, shape: tuple[int, ...]) -> Array:
+        generator = np.random.default_rng([self.seed, zlib.crc32(name.encode())])
+        vocab, count = self.extents.vocab, shape[-1]
+        if vocab < count:
+            return frozen(generator.integers(0, vocab, shape))
+        rows = [generator.permutation(vocab)[:count] for _ in range(int(np.prod(shape[:-1])))]
+        return frozen(np.array(rows).reshape(shape))
 
     def _fresh(self, name: str, shape: tuple[int, ...]) -> Array:
         generator = np.random.default_rng([self.seed, zlib.crc32(name.encode())])

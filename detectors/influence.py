@@ -42,6 +42,9 @@ def _visibility(observation: Observation) -> Array:
 def _moved(fixture: Fixture) -> Array:
     moving = sources(fixture.extents.tokens)
     copies = np.repeat(fixture.x[:1], len(moving) + 1, axis=0)
+    if fixture.extents.vocab:
+        copies[np.arange(1, len(moving) + 1), moving] = _others(copies[0, moving], fixture.extents.vocab)
+        return frozen(copies)
     directions = fixture.draw("directions", len(moving), fixture.extents.width)
     copies[np.arange(1, len(moving) + 1), moving] += directions
     return frozen(copies)
@@ -67,7 +70,9 @@ def _reach(observation: Observation) -> Array:
 
 
 def _nudged(fixture: Fixture) -> Array:
-    """[sign, direction, source, token, channel], flattened to a batch."""
+    """[sign, direction, source, token, channel], flattened to a batch; token ids are replaced instead of nudged."""
+    if fixture.extents.vocab:
+        return _replaced(fixture)
     tokens, width = fixture.extents.tokens, fixture.extents.width
     moving = sources(tokens)
     step = 1e-4 if fixture.dtype == np.float64 else 1e-2
@@ -76,3 +81,19 @@ def _nudged(fixture: Fixture) -> Array:
     copies[0][:, np.arange(len(moving)), moving] += directions
     copies[1][:, np.arange(len(moving)), moving] -= directions
     return frozen(copies.reshape(-1, tokens, width))
+
+
+def _replaced(fixture: Fixture) -> Array:
+    """[sign, direction, source, token]: identical ids with one replaced, by two others, and with none."""
+    tokens, vocab = fixture.extents.tokens, fixture.extents.vocab
+    moving = sources(tokens)
+    alike = fixture.ids("alike", 1)[0]
+    copies = np.full((2, 2, len(moving), tokens), alike)
+    for which in range(2):
+        copies[0][which, np.arange(len(moving)), moving] = (alike + 1 + which) % vocab
+    return frozen(copies.reshape(-1, tokens))
+
+
+def _others(ids: Array, vocab: int) -> Array:
+    """Another id for each."""
+    return (ids + 1 + np.arange(len(ids)) % max(1, vocab - 1)) % vocab

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
@@ -42,11 +42,26 @@ class Observation:
         return cast(Made, kept)
 
     def block(self, x: Array, weights: dict[str, Array] | None = None) -> Array:
-        """The block's output [batch, token, channel] for x of the same shape, with some weights replaced."""
-        if weights and self.subject.weights is None:
-            raise NotObservable("the subject's weights cannot be written")
+        """The block's output [batch, token, channel] for x of the same shape, with some weights replaced.
+
+        For a model x are token ids [batch, token], and the last axis of the output is the vocabulary.
+        """
         call, replaced = self.subject.call, weights or {}
-        return self._checked(lambda: call(x, replaced), x.shape)
+        if call is None:
+            raise NotObservable("the subject is attention by itself")
+        self.weights(*replaced)
+        shape = x.shape if x.ndim == 3 else (*x.shape, self.fixture.extents.vocab)
+        return self._checked(lambda: call(x, replaced), shape)
+
+    def weights(self, *roles: str) -> Mapping[str, Array]:
+        """The subject's weights by role. Raises NotObservable where one of these cannot be written."""
+        held = self.subject.weights or {}
+        missing = [role for role in roles if role not in held]
+        if missing and not held:
+            raise NotObservable("the subject's weights cannot be written")
+        if missing:
+            raise NotObservable(f"the subject's {', '.join(missing)} could not be found among its weights")
+        return held
 
     def attend(self, query: Array, key: Array, value: Array) -> Array:
         """Attention's output [batch, head, query, channel] for arrays [batch, head, token, channel]."""
@@ -56,9 +71,37 @@ class Observation:
         shape = (*query.shape[:-1], value.shape[-1])
         return self._checked(lambda: attention(query, key, value), shape)
 
+    def sites(self) -> Sequence[Mapping[str, Any]]:
+        """The attention operations that the call for the fixture's tokens runs through, at least one.
+
+        Raises NotObservable where the framework does not show them, or none was found.
+        """
+        return self.once("sites", self._sites)
+
+    def _sites(self) -> Sequence[Mapping[str, Any]]:
+        if self.subject.sites is None:
+            raise NotObservable(
+                "the subject's attention cannot be called by itself, nor its operations be followed"
+            )
+        try:
+            found = self.subject.sites(self.fixture.x)
+        except Exception as error:
+            raise NotObservable(f"its operations could not be followed: {error}") from error
+        if not found:
+            raise NotObservable(
+                "no softmax over the product of two projections was found among its operations"
+            )
+        return found
+
     def output(self) -> Array:
-        """The block's output for the fixture's own tokens."""
-        return self.once("output", lambda: self.block(self.fixture.x))
+        """The output for the fixture's own tokens; of attention by itself for a random query, key and value."""
+        return self.once("output", self.fresh_output)
+
+    def fresh_output(self) -> Array:
+        """The same, called once more."""
+        if self.subject.call is None:
+            return self.attend(*plain(self.fixture))
+        return self.block(self.fixture.x)
 
     def _checked(self, call: Callable[[], Array], shape: tuple[int, ...]) -> Array:
         try:
@@ -74,6 +117,13 @@ class Observation:
     def _fail(self, what: str) -> NoReturn:
         self.failures.append(what)
         raise NotObservable(f"the call failed: {what}")
+
+
+def plain(fixture: Fixture) -> tuple[Array, Array, Array]:
+    """Random query, key, value [1, head, token, channel]."""
+    shape = (1, fixture.extents.heads, fixture.extents.tokens, fixture.extents.head_width)
+    query, key, value = (fixture.draw(f"plain {name}", *shape) for name in ("query", "key", "value"))
+    return query, key, value
 
 
 def largest(array: Array) -> float:

@@ -64,7 +64,7 @@ def _look(fixture: Fixture, variant: Variant) -> tuple[dict[str, Numbers], float
     value = float("nan") if signal.value is None else signal.value
     shown: dict[str, Numbers] = {"input": _rows(fixture.x[0])}
     try:
-        shown |= _attention(fixture) | {"output": _rows(reference.subject(fixture).call(fixture.x, {})[0])}
+        shown |= _attention(fixture) | {"output": _rows(reference.output(fixture)[0])}
     except Exception as error:  # the faulty block may well raise: that is what is being shown
         return shown, value, f"{type(error).__name__}: {error}"
     return shown, value, ""

@@ -70,7 +70,7 @@ def _inject_and_examine(mutant: Mutant) -> None:
 
 def output(fixture: Fixture) -> Array:
     """The reference block's output for the fixture's tokens, [batch, token, channel]."""
-    return reference.subject(fixture).call(fixture.x, {})
+    return reference.output(fixture)
 
 
 def _restored(mutant: Mutant, before: Sequence[Array]) -> float:
@@ -78,7 +78,8 @@ def _restored(mutant: Mutant, before: Sequence[Array]) -> float:
     apart = [float(np.abs(output(f) - was).max()) for f, was in zip(mutant.fixtures, before, strict=True)]
     if mutant.fixtures:
         apart += _apart(mutant.healthy[0], examined(mutant.fixtures[0]))
-    return max(apart, default=0.0)
+    # np.max, not max: a value that is no number must come through.
+    return float(np.max(apart, initial=0.0))
 
 
 def _apart(before: Examination, after: Examination) -> list[float]:
@@ -92,10 +93,10 @@ def _apart(before: Examination, after: Examination) -> list[float]:
 
 def status(mutant: Mutant) -> Status:
     """How it ended, in this order: no fixture can witness it, a crash, never reached, caught everywhere, survived."""
-    if mutant.error:
-        return Status.ERROR
     if not mutant.fixtures:
         return Status.NOT_APPLICABLE
+    if mutant.error:
+        return Status.ERROR
     if not all(mutant.activations):
         return Status.NO_COVERAGE
     return Status.KILLED if mutant.caught == len(mutant.fixtures) else Status.SURVIVED

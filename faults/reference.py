@@ -15,6 +15,7 @@ from core.parameters import Parameters
 from detectors import plain_block
 from detectors.fixtures import Extents, Fixture
 from detectors.subject import Subject
+from faults import siblings
 
 Array = NDArray[Any]
 
@@ -27,6 +28,9 @@ def config(extents: Extents) -> block.BlockConfig:
     return block.BlockConfig(heads=extents.heads, kv_heads=extents.kv_heads, norm_kind=extents.norm_kind)
 
 
+siblings.pin()
+
+
 def subject(fixture: Fixture) -> Subject:
     """core's block with the fixture's weights, at every access level, built afresh."""
     declared = config(fixture.extents)
@@ -35,6 +39,11 @@ def subject(fixture: Fixture) -> Subject:
         return block.block(x, parameters(fixture, replaced), declared)
 
     return Subject("core.block.block", call, fixture.weights, attend)
+
+
+def output(fixture: Fixture, x: Array | None = None) -> Array:
+    """core's block with the fixture's weights on its own tokens, or on x, [batch, token, channel]."""
+    return block.block(fixture.x if x is None else x, parameters(fixture, {}), config(fixture.extents))
 
 
 def attend(query: Array, key: Array, value: Array) -> Array:
@@ -69,7 +78,7 @@ class Example:
 
     def run(self, x: Array | None = None) -> Array:
         """The block's output, [batch, token, channel]."""
-        return subject(self.fixture).call(self.x if x is None else x, {})
+        return output(self.fixture, x)
 
     def trace(self) -> AttentionTrace:
         """The intermediates of its attention."""

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detectors.detector import Detector
-from detectors.fixtures import Fixture, frozen
-from detectors.observation import Observation, relative
+from detectors.fixtures import frozen
+from detectors.observation import Observation, plain, relative
 
 Array = NDArray[Any]
 
@@ -23,16 +23,6 @@ def measure(observation: Observation) -> float:
     many_query, many_key = observation.fixture.once("copies", lambda: copied(query, key))
     once = observation.once("plain", lambda: observation.attend(query, key, value))
     return relative(observation.attend(many_query, many_key, value) - once, value)
-
-
-def plain(fixture: Fixture) -> tuple[Array, Array, Array]:
-    """Random query, key, value [1, head, token, channel]."""
-    shape = (1, fixture.extents.heads, fixture.extents.tokens, fixture.extents.head_width)
-    return (
-        fixture.draw("plain query", *shape),
-        fixture.draw("plain key", *shape),
-        fixture.draw("plain value", *shape),
-    )
 
 
 def copied(query: Array, key: Array) -> tuple[Array, Array]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from detectors.attention import duplication
 from detectors.detector import Detector
-from detectors.observation import Observation, relative
+from detectors.observation import Observation, plain, relative
 
 
 def measure(observation: Observation) -> float:
     """Distance of the first output from the first value."""
-    query, key, value = duplication.plain(observation.fixture)
+    query, key, value = plain(observation.fixture)
     output = observation.once("plain", lambda: observation.attend(query, key, value))
     return relative(output[:, :, 0] - value[:, :, 0], value)
 
@@ -26,4 +25,5 @@ DETECTOR = Detector(
     needs="attention",
     measure=measure,
     weight=0.5,
+    assumes=frozenset({"causal"}),
 )

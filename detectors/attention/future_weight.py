@@ -10,7 +10,9 @@ from detectors.observation import Observation, largest
 
 
 def measure(observation: Observation) -> float:
-    """Largest weight above the diagonal, with V = identity."""
+    """Largest weight above the diagonal, with V = identity, or of the weights its operations show."""
+    if observation.subject.attention is None:
+        return max(float(site["future"]) for site in observation.sites())
     return largest(np.triu(probes.weights(observation), 1))
 
 
@@ -25,4 +27,5 @@ DETECTOR = Detector(
     threshold=0.0,
     needs="attention",
     measure=measure,
+    assumes=frozenset({"causal"}),
 )

@@ -34,4 +34,5 @@ DETECTOR = Detector(
     threshold=0.0,
     needs="attention",
     measure=measure,
+    assumes=frozenset({"causal"}),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,19 @@ Array = NDArray[Any]
 
 
 def measure(observation: Observation) -> float:
-    """|ln(slope * sqrt(d_k))|, the larger at two values of d_k. See `slope`."""
+    """|ln(slope * sqrt(d_k))|, the larger at two values of d_k; or of the gain that its operations show."""
+    if observation.subject.attention is None:
+        return max(_followed(site) for site in observation.sites())
     fixture = observation.fixture
     narrow, wide = fixture.extents.head_width, probes.second_width(fixture)
     pairs = ((narrow, probes.weights(observation)), (wide, probes.wide_weights(observation)))
     return max(off(slope(*probes.query_key(fixture, d_k), weights), d_k) for d_k, weights in pairs)
+
+
+def _followed(site: Mapping[str, Any]) -> float:
+    if site["normalised"]:
+        raise NotObservable("queries and keys are normalised before their product: the scale is another one")
+    return off(site["gain"], site["head_width"])
 
 
 def off(found: float, head_width: int) -> float:

@@ -32,4 +32,5 @@ DETECTOR = Detector(
     needs="attention",
     measure=measure,
     weight=0.5,
+    assumes=frozenset({"causal", "unwindowed"}),
 )

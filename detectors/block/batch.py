@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from detectors.detector import Detector
+from detectors.detector import SEQUENCES, Detector
 from detectors.errors import NotObservable
 from detectors.observation import Observation, largest, relative
 
@@ -37,4 +37,5 @@ DETECTOR = Detector(
     threshold=1e-3,
     needs="call",
     measure=measure,
+    kinds=SEQUENCES,
 )

@@ -25,4 +25,5 @@ DETECTOR = Detector(
     measure=measure,
     # Residual laws take priority: a broken stream upsets whatever is measured further down.
     weight=2.0,
+    assumes=frozenset({"pre_norm"}),
 )

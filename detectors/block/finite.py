@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from detectors.detector import Detector
+from detectors.detector import ANY, Detector
 from detectors.observation import Observation
 
 
@@ -24,4 +24,5 @@ DETECTOR = Detector(
     threshold=0.0,
     needs="call",
     measure=measure,
+    kinds=ANY,
 )

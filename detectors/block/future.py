@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from detectors import influence
-from detectors.detector import Detector
+from detectors.detector import SEQUENCES, Detector
 from detectors.observation import Observation
 
 
@@ -27,4 +27,6 @@ DETECTOR = Detector(
     threshold=1e-6,
     needs="call",
     measure=measure,
+    assumes=frozenset({"causal"}),
+    kinds=SEQUENCES,
 )

@@ -15,7 +15,7 @@ def measure(observation: Observation) -> float:
     fixture = observation.fixture
     change = fixture.draw("change", *fixture.x.shape)
     pair = fixture.once("changed", lambda: frozen(np.concatenate([fixture.x + change, fixture.x])))
-    moved, still = np.split(observation.block(pair, branches.silent(fixture, "o2")), 2)
+    moved, still = np.split(observation.block(pair, branches.silent(observation, "o2")), 2)
     return relative(moved - still - change, change)
 
 
@@ -32,4 +32,5 @@ DETECTOR = Detector(
     measure=measure,
     # Residual laws take priority: a broken stream upsets whatever is measured further down.
     weight=2.0,
+    assumes=frozenset({"pre_norm"}),
 )

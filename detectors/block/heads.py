@@ -28,4 +28,5 @@ DETECTOR = Detector(
     needs="weights",
     measure=measure,
     weight=0.25,
+    assumes=frozenset({"reference"}),
 )

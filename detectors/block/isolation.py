@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from detectors import branches
 from detectors.detector import Detector
 from detectors.errors import NotObservable
-from detectors.fixtures import Fixture, frozen
+from detectors.fixtures import frozen
 from detectors.observation import Observation, largest
 
 Array = NDArray[Any]
@@ -24,8 +24,9 @@ def measure(observation: Observation) -> float:
     fixture = observation.fixture
     if fixture.extents.kv_heads < 2:
         raise NotObservable("one key/value head: no channel lies outside it")
-    before = observation.block(fixture.x, fixture.once("bare heads", lambda: bare(fixture)))
-    after = observation.block(fixture.x, fixture.once("one head changed", lambda: changed(fixture)))
+    plain = observation.once("bare heads", lambda: bare(observation))
+    other = observation.once("one head changed", lambda: changed(observation))
+    before, after = observation.block(fixture.x, plain), observation.block(fixture.x, other)
     difference = np.abs(after - before).max(axis=(0, 1))
     if largest(difference) == 0:
         raise NotObservable("a change of Wv does not show: values are ignored")
@@ -33,19 +34,29 @@ def measure(observation: Observation) -> float:
     return largest(difference[group:]) / largest(difference)
 
 
-def bare(fixture: Fixture) -> dict[str, Array]:
+def bare(observation: Observation) -> dict[str, Array]:
     """Weights that show the merged heads: Wo = identity, no bias, no feed-forward network."""
-    one = frozen(np.eye(fixture.extents.width, dtype=fixture.dtype))
-    return branches.silent(fixture, "o2") | {"Wo": one}
+    fixture, width = observation.fixture, observation.fixture.extents.width
+    if observation.weights("Wo")["Wo"].shape != (width, width):
+        raise NotObservable("Wo is not square: the merged heads cannot be shown through it")
+    one = fixture.once("identity Wo", lambda: frozen(np.eye(width, dtype=fixture.dtype)))
+    return branches.silent(observation, "o2") | {"Wo": one}
 
 
-def changed(fixture: Fixture) -> dict[str, Array]:
+def changed(observation: Observation) -> dict[str, Array]:
     """The same with the columns of the first key/value head in Wv replaced."""
-    value = fixture.weights["Wv"].copy()
-    own = fixture.extents.head_width
+    value = observation.weights("Wv")["Wv"]
+    return bare(observation) | {
+        "Wv": observation.fixture.once("other Wv", lambda: _other(observation, value))
+    }
+
+
+def _other(observation: Observation, value: Array) -> Array:
+    own = observation.fixture.extents.head_width
+    moved = value.copy()
     # The first, since attention across heads under a causal mask hides what the last one does.
-    value[:, :own] += fixture.draw("other head", len(value), own)
-    return bare(fixture) | {"Wv": frozen(value)}
+    moved[:, :own] += observation.fixture.draw("other head", len(value), own)
+    return frozen(moved)
 
 
 DETECTOR = Detector(
@@ -60,4 +71,5 @@ DETECTOR = Detector(
     needs="weights",
     measure=measure,
     weight=2.0,
+    assumes=frozenset({"heads", "pre_norm"}),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from detectors.detector import Detector
+from detectors.detector import SEQUENCES, Detector
 from detectors.errors import NotObservable
 from detectors.observation import Observation, relative
 
@@ -29,4 +29,6 @@ DETECTOR = Detector(
     needs="call",
     measure=measure,
     weight=0.5,
+    assumes=frozenset({"causal"}),
+    kinds=SEQUENCES,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from detectors import influence
-from detectors.detector import Detector
+from detectors.detector import SEQUENCES, Detector
 from detectors.errors import NotObservable
 from detectors.observation import Observation
 from detectors.patterns import ALIVE
@@ -32,4 +32,6 @@ DETECTOR = Detector(
     threshold=0.0,
     needs="call",
     measure=measure,
+    assumes=frozenset({"causal", "unwindowed"}),
+    kinds=SEQUENCES,
 )

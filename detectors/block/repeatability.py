@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from detectors.detector import Detector
+from detectors.detector import ANY, Detector
 from detectors.observation import Observation
 
 
 def measure(observation: Observation) -> float:
     """Share of the values that differ between two calls with the same tokens."""
-    first, again = observation.output(), observation.block(observation.fixture.x)
+    first, again = observation.output(), observation.fresh_output()
     return float(np.mean((first != again) & ~(np.isnan(first) & np.isnan(again))))
 
 
@@ -25,4 +25,5 @@ DETECTOR = Detector(
     threshold=0.0,
     needs="call",
     measure=measure,
+    kinds=ANY,
 )

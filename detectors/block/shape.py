@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from detectors.detector import Detector
+from detectors.detector import ANY, Detector
 from detectors.observation import Observation
 
 
@@ -23,4 +23,5 @@ DETECTOR = Detector(
     needs="call",
     measure=measure,
     weight=2.0,
+    kinds=ANY,
 )

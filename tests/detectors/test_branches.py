@@ -24,9 +24,10 @@ def writable(call: Callable[[Array, Mapping[str, Array]], Array], fixture: Fixtu
 
 
 def test_silence_is_zero_output_weights_and_biases(sample: Fixture) -> None:
-    assert set(branches.silent(sample, "o")) == {"Wo", "bo"}
-    assert set(branches.silent(sample, "2")) == {"W2", "b2"}
-    both = branches.silent(sample, "o2")
+    observation = writable(lambda x, weights: x, sample)
+    assert set(branches.silent(observation, "o")) == {"Wo", "bo"}
+    assert set(branches.silent(observation, "2")) == {"W2", "b2"}
+    both = branches.silent(observation, "o2")
     assert {role: array.shape for role, array in both.items()} == {
         "Wo": (12, 12),
         "bo": (12,),
@@ -36,9 +37,16 @@ def test_silence_is_zero_output_weights_and_biases(sample: Fixture) -> None:
     assert not any(array.any() for array in both.values())
 
 
-def test_silence_leaves_out_what_the_fixture_does_not_have(sample: Fixture) -> None:
-    sample.weights = {"Wo": sample.weights["Wo"]}
-    assert set(branches.silent(sample, "o2")) == {"Wo"}
+def test_silence_leaves_out_biases_that_the_subject_does_not_have(sample: Fixture) -> None:
+    bare = {role: sample.weights[role] for role in ("Wo", "W2")}
+    observation = Observation(Subject("bare", lambda x, weights: x, bare), sample)
+    assert set(branches.silent(observation, "o2")) == {"Wo", "W2"}
+
+
+def test_without_an_output_weight_nothing_can_be_silenced(sample: Fixture) -> None:
+    observation = Observation(Subject("half", lambda x, weights: x, {"Wo": sample.weights["Wo"]}), sample)
+    with pytest.raises(NotObservable, match="W2 could not be found"):
+        branches.silent(observation, "o2")
 
 
 def inputs(fixture: Fixture) -> list[tuple[Array, set[str]]]:

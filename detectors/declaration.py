@@ -1,0 +1,150 @@
+"""What is declared of somebody's subject, what can be read off it, and what has to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from detectors.errors import DetectorError
+
+KINDS = ("attention", "self_attention", "block", "model")
+LAYOUTS = ("bhtc", "bthc")
+MASKS = ("none", "additive", "keep", "hide")
+POSITIONS = ("none", "learned", "sinusoidal", "rope", "alibi")
+DESIGNS = ("sequential", "parallel", "sandwich", "scaled")
+
+
+class Question(DetectorError):
+    """Something that cannot be inferred and must not be guessed; the text says how to answer it."""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """How to call a subject and what it claims to be. None: not said.
+
+    kind: "attention" (query, key, value -> output), "self_attention" (x -> output, no skip), "block" (x -> y) or
+    "model" (token ids -> logits). layout of attention's arrays: "bhtc" [batch, head, token, channel] or "bthc".
+    order: of query, key and value, e.g. "kqv". mask: how the caller passes one, as fourth argument: "none",
+    "additive", "keep" (True may be seen) or "hide" (True may not). window: keys seen, the own included; 0 for all.
+    output: index or name of the result in a tuple or mapping.
+    """
+
+    kind: str | None = None
+    causal: bool = True
+    norm: str | None = None
+    norm_kind: str = "rms"
+    heads: int | None = None
+    kv_heads: int | None = None
+    width: int | None = None
+    vocab: int | None = None
+    max_length: int | None = None
+    layout: str = "bhtc"
+    order: str = "qkv"
+    mask: str = "none"
+    positions: str | None = None
+    window: int = 0
+    design: str = "sequential"
+    output: int | str | None = None
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        _among("kind", self.kind, (None, *KINDS))
+        _among("norm", self.norm, (None, "pre", "post"))
+        _among("layout", self.layout, LAYOUTS)
+        _among("mask", self.mask, MASKS)
+        _among("positions", self.positions, (None, *POSITIONS))
+        _among("design", self.design, DESIGNS)
+        _among("dtype", self.dtype, ("float32", "float64"))
+        if sorted(self.order) != sorted("qkv"):
+            raise Question(f"order: found {self.order!r}, required: the letters q, k and v, such as qkv")
+        for name in ("heads", "kv_heads", "width", "vocab", "max_length"):
+            _positive(name, getattr(self, name))
+
+
+def _among(name: str, value: object, known: tuple[object, ...]) -> None:
+    if value not in known:
+        listed = ", ".join(str(word) for word in known if word is not None)
+        raise Question(f"{name}: found {value!r}, required: one of {listed}")
+
+
+def _positive(name: str, value: object) -> None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        raise Question(f"{name}: found {value!r}, required: a whole number of at least 1")
+
+
+NAMES = tuple(field.name for field in fields(Declaration))
+
+ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
+    "heads": ("n_head", "n_heads", "num_heads", "num_attention_heads", "heads"),
+    "kv_heads": ("n_kv_head", "n_kv_heads", "num_kv_heads", "num_key_value_heads"),
+    "width": ("n_embd", "d_model", "hidden_size", "embed_dim", "model_dim", "emb_dim", "dim", "width"),
+    "vocab": ("vocab_size", "n_vocab", "vocab", "vocabulary"),
+    "max_length": (
+        "block_size", "n_ctx", "max_position_embeddings", "context_length", "max_seq_len", "max_length", "max_len",
+        "seq_len",
+    ),
+}  # fmt: skip
+"""Attribute names from which an extent is read, in this order."""
+
+
+def complete(given: Mapping[str, Any], described: Mapping[str, Any]) -> Declaration:
+    """What was given by flags, over what the subject declares, over what can be read off it.
+
+    Raises Question for what must be known and is not: the kind, and the width or the vocabulary.
+    """
+    declared = {
+        **described["declared"],
+        **{name: value for name, value in given.items() if value is not None},
+    }
+    unknown = set(declared) - set(NAMES)
+    if unknown:
+        raise Question(f"declared key {min(unknown)!r} is not known; required: some of {', '.join(NAMES)}")
+    read = Declaration(**declared)
+    extents: dict[str, Any] = {
+        name: _read(name, described) for name in ATTRIBUTES if getattr(read, name) is None
+    }
+    read = replace(read, **extents)
+    return _asked(replace(read, kind=read.kind or _kind(described)))
+
+
+def _read(name: str, described: Mapping[str, Any]) -> int | None:
+    numbers = described["numbers"]
+    values: list[int] = next((numbers[known] for known in ATTRIBUTES[name] if known in numbers), [])
+    return int(values[0]) if len(set(values)) == 1 and values[0] > 0 else _from_shapes(name, described)
+
+
+def _from_shapes(name: str, described: Mapping[str, Any]) -> int | None:
+    """Width from a norm or an embedding, vocabulary from the largest embedding."""
+    shapes = [(tuple(shape), holder) for _, shape, holder in described["parameters"]]
+    tables = [shape for shape, holder in shapes if holder == "Embedding" and len(shape) == 2]
+    norms = {shape[0] for shape, holder in shapes if "Norm" in holder and len(shape) == 1}
+    if name == "width":
+        widths = {shape[1] for shape in tables} or norms
+        return widths.pop() if len(widths) == 1 else None
+    if name == "vocab" and tables:
+        return int(max(shape[0] for shape in tables))
+    return None
+
+
+def _kind(described: Mapping[str, Any]) -> str | None:
+    needed = len(described["required"])
+    if described["embedding"]:
+        return "model"
+    if needed >= 3:
+        return "attention"
+    if described["framework"] == "torch" and described["parameters"] and needed == 1:
+        return "self_attention" if "attention" in described["name"].lower() else "block"
+    return None
+
+
+def _asked(read: Declaration) -> Declaration:
+    if read.kind is None:
+        raise Question(
+            "what is it? say --kind attention (q, k, v), self_attention, block (x -> y) or model (tokens)"
+        )
+    if read.kind in ("block", "self_attention") and read.width is None:
+        raise Question("how many channels does x have? say --width N")
+    if read.kind == "model" and read.vocab is None:
+        raise Question("how many token ids are there? say --vocab N")
+    return read

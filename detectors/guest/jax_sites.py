@@ -1,0 +1,1 @@
+"""Follows the scalar gain through a jaxpr."""

@@ -1,0 +1,271 @@
+"""Follows the scalar gain from the projections to every softmax of one PyTorch call, and looks at the weights there.
+
+A TorchDispatchMode sees every aten op, whatever the Python code around it is called. A tensor is followed from a
+matrix product with a weight (gain 1) through views, RoPE, scalar factors and masks; the product of two followed
+tensors is a score. Where it reaches a softmax, or the two reach a fused kernel, that is a site.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from dataclasses import dataclass, replace
+from typing import Any
+
+VIEWS = frozenset(
+    [
+        "view",
+        "_unsafe_view",
+        "reshape",
+        "transpose",
+        "t",
+        "permute",
+        "expand",
+        "clone",
+        "contiguous",
+        "unsqueeze",
+        "squeeze",
+        "select",
+        "slice",
+        "split",
+        "split_with_sizes",
+        "chunk",
+        "unbind",
+        "unsafe_split",
+        "unsafe_chunk",
+        "cat",
+        "stack",
+        "_to_copy",
+        "alias",
+        "detach",
+        "copy_",
+        "neg",
+        "repeat",
+        "repeat_interleave",
+        "index_select",
+        "index",
+        "gather",
+        "view_as_complex",
+        "view_as_real",
+        "_conj",
+        "as_strided",
+        "lift_fresh",
+        "flatten",
+        "_reshape_alias",
+        "index_put_",
+        "slice_scatter",
+        "roll",
+        "flip",
+        "view_as",
+        "movedim",
+        "tanh",
+    ]
+)
+MASKS = frozenset(
+    [
+        "add",
+        "add_",
+        "sub",
+        "sub_",
+        "rsub",
+        "masked_fill",
+        "masked_fill_",
+        "where",
+        "maximum",
+        "clamp",
+        "clamp_min",
+        "amax",
+        "index_put",
+    ]
+)
+STATISTICS = frozenset(
+    [
+        "pow",
+        "mean",
+        "rsqrt",
+        "sqrt",
+        "linalg_vector_norm",
+        "norm",
+        "sum",
+        "var",
+        "var_mean",
+        "square",
+        "reciprocal",
+        "amax",
+        "max",
+    ]
+)
+PROJECTIONS = frozenset(["mm", "addmm", "linear", "conv1d", "convolution", "_addmm_activation"])
+NORMS = frozenset(["native_layer_norm", "rms_norm", "_fused_rms_norm", "layer_norm"])
+FUSED = "scaled_dot_product"
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a tensor: its gain, and what it is: a projection, a score, an exponential, weights, a statistic."""
+
+    what: str
+    gain: float = 1.0
+    head_width: int = 0
+    normalised: bool = False
+
+
+def follow(run: Any, options: dict[str, Any]) -> list[dict[str, Any]]:
+    """The sites of one run, in the order in which they were reached."""
+    torch = sys.modules["torch"]
+    mode = importlib.import_module("torch.utils._python_dispatch").TorchDispatchMode
+    book = Book(torch)
+
+    class Follow(mode):  # type: ignore[misc, valid-type]
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            output = function(*args, **(kwargs or {}))
+            book.note(function.overloadpacket.__name__, function, args, kwargs or {}, output)
+            return output
+
+    fast_path = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        with Follow():
+            run()
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast_path)
+    return book.sites
+
+
+class Book:
+    """Notes what is known of each tensor. The tensors are kept, so that an id means one of them only."""
+
+    def __init__(self, torch: Any) -> None:
+        self.torch, self.sites = torch, []  # type: Any, list[dict[str, Any]]
+        self._known: dict[int, Known] = {}
+        self._kept: list[Any] = []
+
+    def of(self, value: Any) -> Known | None:
+        return self._known.get(id(value)) if isinstance(value, self.torch.Tensor) else None
+
+    def tell(self, output: Any, known: Known | None) -> None:
+        if known is None:
+            return
+        for tensor in output if isinstance(output, (tuple, list)) else (output,):
+            if isinstance(tensor, self.torch.Tensor):
+                self._known[id(tensor)] = known
+                self._kept.append(tensor)
+
+    def note(self, name: str, function: Any, args: Any, kwargs: Any, output: Any) -> None:
+        """One aten op."""
+        if FUSED in name:
+            self._fused(function, args, kwargs)
+            return self.tell(output[0] if isinstance(output, tuple) else output, Known("mixed"))
+        if name in PROJECTIONS:
+            return self.tell(output, Known("projection", _alpha(name, kwargs)))
+        if name in ("bmm", "baddbmm"):
+            return self.tell(output, self._product(args[-2:], kwargs))
+        if name in NORMS:
+            inside = self.of(args[0])
+            return self.tell(
+                output, Known("projection", normalised=inside is not None and inside.what == "projection")
+            )
+        if name in ("_softmax", "_safe_softmax"):
+            return self._softmax(self.of(args[0]), output, args[1] if len(args) > 1 else -1)
+        self.tell(output, self._elementwise(name, args, kwargs, output))
+
+    def _product(self, pair: Any, kwargs: dict[str, Any]) -> Known:
+        left, right = (self.of(tensor) for tensor in pair)
+        if left is None or right is None or left.what != "projection" or right.what != "projection":
+            return Known("mixed")
+        gain = left.gain * right.gain * float(kwargs.get("alpha", 1))
+        return Known("score", gain, pair[0].shape[-1], left.normalised or right.normalised)
+
+    def _elementwise(self, name: str, args: Any, kwargs: Any, output: Any) -> Known | None:
+        values = list(args[0]) if args and isinstance(args[0], (tuple, list)) else list(args)
+        known = [found for found in map(self.of, values) if found is not None]
+        if not known:
+            return None
+        if name in ("mul", "mul_", "div", "div_", "true_divide"):
+            return self._scaled(name.rstrip("_"), values, output)
+        if name == "exp":
+            return replace(known[0], what="exponential") if known[0].what == "score" else None
+        if name in STATISTICS and known[0].what in ("projection", "statistic", "exponential"):
+            return replace(known[0], what="statistic" if known[0].what != "exponential" else "total")
+        if name in VIEWS or name in MASKS:
+            return max(known, key=lambda found: (found.what == "score", abs(found.gain)))
+        return None
+
+    def _scaled(self, name: str, values: Any, output: Any) -> Known | None:
+        first, second = self.of(values[0]), self.of(values[1])
+        known = first or second
+        if known is None:
+            return None
+        if first is not None and second is not None:
+            if first.what == "exponential" and second.what in ("total", "exponential"):
+                self._site(first, output, -1)
+                return Known("weights")
+            if "statistic" in (first.what, second.what):
+                return replace(first if first.what != "statistic" else second, normalised=True)
+            return first
+        number = self._number(values[1] if first is not None else values[0])
+        if number is None:
+            return known
+        return replace(
+            known, gain=known.gain * (number if name == "mul" else 1 / number if number else math.inf)
+        )
+
+    def _number(self, value: Any) -> float | None:
+        """A Python number or a tensor with one element; None for any other tensor, such as RoPE's cosines."""
+        if isinstance(value, self.torch.Tensor):
+            return float(value) if value.numel() == 1 else None
+        return float(value) if isinstance(value, (int, float)) else None
+
+    def _softmax(self, known: Known | None, output: Any, axis: int) -> None:
+        if known is not None and known.what == "score":
+            self._site(known, output, axis)
+        self.tell(output, Known("weights"))
+
+    def _fused(self, function: Any, args: Any, kwargs: Any) -> None:
+        names = [argument.name for argument in function._schema.arguments]
+        given = {**dict(zip(names, args)), **kwargs}
+        query, key = given["query"], given["key"]
+        sides = [self.of(side) or Known("projection") for side in (query, key)]
+        scale = given.get("scale") or query.shape[-1] ** -0.5
+        gain = sides[0].gain * sides[1].gain * scale
+        scores = query.float() @ key.float().transpose(-1, -2) * scale
+        mask = given.get("attn_mask", given.get("attn_bias"))
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == self.torch.bool else scores + mask
+        if given.get("is_causal"):
+            seen = self.torch.ones(scores.shape[-2:], dtype=self.torch.bool).tril()
+            scores = scores.masked_fill(~seen, -math.inf)
+        normalised = sides[0].normalised or sides[1].normalised
+        self._site(Known("score", gain, query.shape[-1], normalised), scores.softmax(-1), -1, fused=True)
+
+    def _site(self, known: Known, weights: Any, axis: int, fused: bool = False) -> None:
+        self.sites.append(
+            {
+                "gain": known.gain,
+                "head_width": known.head_width,
+                "normalised": known.normalised,
+                "last_axis": axis in (-1, weights.dim() - 1),
+                "fused": fused,
+                **looked_at(weights.detach().double().cpu().numpy()),
+            }
+        )
+
+
+def _alpha(name: str, kwargs: dict[str, Any]) -> float:
+    return float(kwargs.get("alpha", 1)) if name == "addmm" else 1.0
+
+
+def looked_at(weights: Any) -> dict[str, Any]:
+    """Row sums, weight on the future and on the own token of weights [..., query, key], aligned to the last query."""
+    numpy = sys.modules["numpy"]
+    queries, keys = weights.shape[-2:]
+    ahead = numpy.arange(keys) - numpy.arange(queries)[:, None] - (keys - queries)
+    future = numpy.where(ahead > 0, weights, 0.0)
+    own = weights[..., ahead == 0]
+    return {
+        "rows": float(numpy.abs(weights.sum(axis=-1) - 1).max()),
+        "future": float(numpy.abs(future).max()),
+        "own": float(numpy.mean(~(own > 0))),
+        "shape": list(weights.shape),
+    }
