@@ -89,7 +89,8 @@ def generate(
     draws from softmax(logits / temperature), with `top_k` from the k likeliest alone; the same seed draws the
     same tokens. Raises CoreError as `next_logits` does, and when the result would exceed `max_length`.
     """
-    ids = vocabulary.token_batch(prompt, "prompt tokens", config.vocabulary)
+    # int64, whatever the prompt's type: a small one cannot hold every id, and uint64 would turn into floats.
+    ids: Tokens = vocabulary.token_batch(prompt, "prompt tokens", config.vocabulary).astype(np.int64)
     count = settings.whole(new_tokens, "new_tokens", least=0)
     model_config.check_length(ids.shape[1] + count, config)
     random = np.random.default_rng(None if seed is None else settings.whole(seed, "seed", least=0))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core import generate, mask, model, optimizers
+from core import attention, generate, heads, mask, model, optimizers, residual
 from core.arrays import FloatArray
 from core.block_config import BlockConfig
 from core.errors import CoreError
@@ -100,6 +100,27 @@ def test_cached_reading_asks_for_a_causal_mask_with_more_keys_than_queries(
     monkeypatch.setattr(mask, "causal_mask", recording)
     in_chunks([4, 1, 3], model.init_model(SMALL), SMALL)
     assert asked == [(4, 4), (4, 4), (1, 5), (1, 5), (3, 8), (3, 8)]  # two layers
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "stand_in"),
+    [
+        (attention, "scale", lambda scores, query: scores),
+        (heads, "repeat_heads", lambda x, groups: np.tile(x, (1, groups, 1, 1))),
+        (residual, "pre_norm", lambda x, skip, norm, branch: branch(norm(x))),
+        (residual, "compose", lambda x, first, second: second(first(x, x), x)),
+    ],
+)
+def test_replaced_seam_changes_cached_reading_and_the_full_pass_alike(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, stand_in: Any
+) -> None:
+    config = replace(SMALL, block=GROUPED)
+    parameters = model.init_model(config, seed=3)
+    healthy = model.logits(TOKENS, parameters, config)
+    monkeypatch.setattr(module, name, stand_in)
+    full = model.logits(TOKENS, parameters, config)
+    np.testing.assert_allclose(in_chunks([5, 1, 3], parameters, config), full, rtol=0, atol=1e-12)
+    assert np.abs(full - healthy).max() > 1e-2
 
 
 def test_reading_past_the_end_of_the_positions_is_refused() -> None:
@@ -252,11 +273,20 @@ def test_no_new_tokens_hand_back_the_prompt_and_the_prompt_is_left_alone() -> No
     assert np.array_equal(prompt, TOKENS[:, :2])
 
 
-def test_prompt_of_a_small_integer_type_can_be_followed_by_any_token() -> None:
+@pytest.mark.parametrize("integer", [np.uint8, np.uint64])
+def test_prompt_of_any_integer_type_can_be_followed_by_any_token(integer: type[np.integer[Any]]) -> None:
     config = replace(SMALL, vocabulary=300, positions="none")
     parameters = model.init_model(config, seed=1)
-    small = generate.generate(np.array([[1, 2]], np.uint8), parameters, config, 6)
-    assert small.tolist() == generate.generate([[1, 2]], parameters, config, 6).tolist()
+    result = generate.generate(np.array([[1, 2]], integer), parameters, config, 6)
+    assert result.dtype == np.int64
+    assert result.max() > 255
+    assert result.tolist() == generate.generate([[1, 2]], parameters, config, 6).tolist()
+
+
+def test_result_without_new_tokens_is_a_copy() -> None:
+    prompt = TOKENS[:, :2].copy()
+    generate.generate(prompt, model.init_model(SMALL), SMALL, 0)[0, 0] = 99
+    assert np.array_equal(prompt, TOKENS[:, :2])
 
 
 @pytest.mark.parametrize(

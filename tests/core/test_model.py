@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core import block, model, model_config, optimizers
+from core import attention, block, model, model_config, optimizers
 from core.arrays import FloatArray
 from core.block_config import BlockConfig
 from core.errors import CoreError
@@ -153,6 +153,20 @@ def test_gradient_of_every_role_equals_central_differences(config: ModelConfig) 
         error = np.linalg.norm(gradients[role] - expected)
         # 1e-9 is the rounding of the differences themselves; a key bias, for one, has the gradient 0.
         assert error <= 1e-6 * np.linalg.norm(expected) + 1e-9, role
+
+
+def test_gradients_with_a_replaced_seam_are_those_of_the_replaced_forward_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parameters = model.init_model(TINY, seed=5)
+    _, healthy = model.loss_and_gradients(TOKENS, TARGETS, parameters, TINY)
+    monkeypatch.setattr(attention, "scale", lambda scores, query: scores)
+    _, gradients = model.loss_and_gradients(TOKENS, TARGETS, parameters, TINY)
+    for role in ("blocks.0.Wq", "token_embedding"):
+        expected = numerical_gradient(role, parameters, TINY)
+        norm = np.linalg.norm(expected)
+        assert np.linalg.norm(gradients[role] - expected) <= 1e-6 * norm
+        assert np.linalg.norm(healthy[role] - expected) >= 1e-2 * norm
 
 
 def test_roles_that_are_absent_have_no_gradient_and_the_others_keep_theirs() -> None:
