@@ -63,7 +63,7 @@ def locate(entry: str, root: Path, record: Path) -> Path:
 
 def _refuse_form(entry: str) -> None:
     posix, windows = PurePosixPath(entry), PureWindowsPath(entry)
-    if posix.is_absolute() or windows.drive or windows.root or entry.startswith("~"):
+    if posix.is_absolute() or windows.drive or entry.startswith("~"):
         raise RefusedError(
             said("is absolute: give a path relative to the repository", "是绝对路径：请写仓库相对路径")
         )
@@ -159,8 +159,15 @@ def _array(raw: bytes) -> Array:
 
 def _shaped(raw: bytes, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]) -> Array:
     count = math.prod(shape)
-    if dtype.kind not in "fiu" or not 0 <= count <= ELEMENT_LIMIT:
+    if dtype.kind not in "fiu" or count < 0:
         raise RefusedError(said("holds an array that is not of numbers", "含有不是数值的数组"))
+    if count > ELEMENT_LIMIT:
+        raise RefusedError(
+            said(
+                "holds an array that is too large: use a smaller fixture",
+                "含有过大的数组：请用更小的 fixture",
+            )
+        )
     flat = np.frombuffer(raw, dtype=dtype, count=count)
     return flat.reshape(shape, order="F" if fortran else "C").astype(np.float64)
 

@@ -51,6 +51,7 @@ def test_a_file_inside_the_repository_is_found(root: Path, entry: str) -> None:
         ("\\\\host\\share", "is absolute"),
         ("~/x", "is absolute"),
         ("out\\trace.npz", "has a backslash"),
+        ("\\out", "has a backslash"),
         ("../outside", 'contains ".."'),
         ("out/../out/trace.npz", 'contains ".."'),
         (".git/config", "lies in .git"),
@@ -193,6 +194,23 @@ def test_json_of_another_form_has_no_intermediates(tmp_path: Path) -> None:
     assert read_arrays(tmp_path / "a.json") == {}
 
 
+def test_json_is_read_up_to_its_limit_and_refused_beyond_it(tmp_path: Path) -> None:
+    text = '{"scores": [1]}'.ljust(8 * 2**20)
+    (tmp_path / "a.json").write_text(text)
+    assert read_arrays(tmp_path / "a.json")["scores"].tolist() == [1]
+    (tmp_path / "a.json").write_text(text + " ")
+    with pytest.raises(RefusedError, match="larger than 8 MiB"):
+        read_arrays(tmp_path / "a.json")
+
+
+def test_an_array_has_so_many_elements_and_no_more(tmp_path: Path) -> None:
+    np.save(tmp_path / "scores.npy", np.zeros(4 * 2**20, np.uint8))
+    assert read_arrays(tmp_path / "scores.npy")["scores"].size == 4 * 2**20
+    np.save(tmp_path / "scores.npy", np.zeros(4 * 2**20 + 1, np.uint8))
+    with pytest.raises(RefusedError, match="too large"):
+        read_arrays(tmp_path / "scores.npy")
+
+
 def test_an_archive_that_unpacks_to_more_than_allowed_is_refused(tmp_path: Path) -> None:
     bomb = zipped(tmp_path / "bomb.npz", {"scores.npy": bytes(65 * 2**20)})
     assert bomb.stat().st_size < 2**20
@@ -221,8 +239,10 @@ def test_a_set_is_one_archive_or_the_npy_files_of_one_folder(tmp_path: Path) -> 
         np.save(tmp_path / f"{name}.npy", [3.0])
     (tmp_path / "notes.txt").write_text("scores")
     (tmp_path / "other.json").write_text("{}")
+    np.save(tmp_path / "other.npy", [3.0])
     sets = gather(
-        tmp_path / name for name in ("a.npz", "scores.npy", "weights.npy", "notes.txt", "other.json")
+        tmp_path / name
+        for name in ("a.npz", "scores.npy", "weights.npy", "other.npy", "notes.txt", "other.json")
     )
     assert {place: sorted(found) for place, found in sets.items() if isinstance(found, dict)} == {
         tmp_path / "a.npz": ["scores", "weights"],
@@ -233,6 +253,9 @@ def test_a_set_is_one_archive_or_the_npy_files_of_one_folder(tmp_path: Path) -> 
 def test_one_unreadable_file_does_not_hide_the_others(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", scores=[1.0])
     (tmp_path / "b.npz").write_bytes(b"x")
-    sets = gather([tmp_path / "b.npz", tmp_path / "a.npz"])
+    (tmp_path / "scores.npy").write_bytes(b"x")
+    np.save(tmp_path / "weights.npy", [3.0])
+    sets = gather(tmp_path / name for name in ("b.npz", "a.npz", "scores.npy", "weights.npy"))
+    assert isinstance(sets[tmp_path], RefusedError)
     assert isinstance(sets[tmp_path / "b.npz"], RefusedError)
     assert sets[tmp_path / "a.npz"] == {"scores": np.array([1.0])}
