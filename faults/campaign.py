@@ -32,10 +32,11 @@ def run(
     campaign = Campaign(tuple(faults), examples, seed, progress or (lambda line: None))
     try:
         campaign.run()
+        return campaign.report()
     except KeyboardInterrupt:
         injection.restore_all()
         campaign.interrupted = True
-    return campaign.report()
+        return campaign.report()
 
 
 class Campaign:
@@ -67,6 +68,10 @@ class Campaign:
             self.say(results.label(fault, variant))
             self.mutants.append(mutants.observe(fault, variant, fixtures[at::count], self.healthy[at::count]))
 
+    def _sound(self) -> bool:
+        """Whether the run is whole and its baseline quiet: only then is anything more injected."""
+        return not self.interrupted and not any(examination.fired for examination in self.healthy)
+
     def report(self) -> Report:
         """What is known so far."""
         naming = results.Naming(results.expected(registry.all_faults()))
@@ -77,7 +82,7 @@ class Campaign:
             controls=self.controls,
             faults=self._fault_results(naming),
             alone=results.alone(self.mutants),
-            symptoms=() if self.interrupted else symptoms.saturation(self.seed),
+            symptoms=symptoms.saturation(self.seed) if self._sound() else (),
             interrupted=self.interrupted,
         )
 
@@ -88,7 +93,10 @@ class Campaign:
             own = [mutant for mutant in self.mutants if mutant.fault is fault]
             rows = tuple(
                 results.variant_result(
-                    mutant, naming, None if self.interrupted else search.smallest(mutant.variant)
+                    mutant,
+                    naming,
+                    # A patch that could not be made for the fixtures cannot be made for a search either.
+                    search.smallest(mutant.variant) if self._sound() and not mutant.error else None,
                 )
                 for mutant in own
             )
