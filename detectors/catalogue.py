@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from detectors.attention import (
+    axis,
     duplication,
     first_token,
     future_weight,
@@ -37,7 +38,7 @@ DETECTORS: tuple[Detector, ...] = tuple(
         finite, repeatability, batch, future, reach, prefix,
         skip, gradient_flow, attention_branch, feed_forward_branch, order,
         heads, isolation,
-        rows, future_weight, self_weight, first_token, zero_query, short_queries, huge_logits,
+        rows, axis, future_weight, self_weight, first_token, zero_query, short_queries, huge_logits,
         slope, duplication,
         shape,
     )

@@ -127,7 +127,9 @@ class Guest:
 
 
 def _spawn(python: str, folder: str | None) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
+    # One thread: the arrays are tiny, and waking a second one costs more than it brings.
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    environment = {**threads, **os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         return subprocess.Popen(
             [python, "-c", BOOT, *SOURCES],
