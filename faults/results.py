@@ -85,11 +85,16 @@ def _counts(sets: Iterable[frozenset[str]]) -> Mapping[str, int]:
 
 def _reading(mutant: Mutant) -> Reading:
     detector = BY_NAME[mutant.variant.lead]
-    healthy = [value for value in (e.value(detector.name) for e in mutant.healthy) if value is not None]
-    faulty = [value for value in (e.value(detector.name) for e in mutant.faulty) if value is not None]
+    healthy = _measured(e.value(detector.name) for e in mutant.healthy)
+    faulty = _measured(e.value(detector.name) for e in mutant.faulty)
     return Reading(
         detector.name, detector.unit, detector.threshold, max(healthy, default=0.0), min(faulty, default=None)
     )
+
+
+def _measured(values: Iterable[float | None]) -> list[float]:
+    """The values there are; NaN as infinite, since it fires and would be lost in min and max."""
+    return [value if value == value else float("inf") for value in values if value is not None]
 
 
 def floor(fixtures: Iterable[Fixture]) -> float:
@@ -124,14 +129,13 @@ def detector_infos(healthy: Sequence[Examination]) -> tuple[DetectorInfo, ...]:
 def _info(at: int, healthy: Sequence[Examination]) -> DetectorInfo:
     detector = DETECTORS[at]
     signals = [examination.signals[at] for examination in healthy]
-    values = [signal.value for signal in signals if signal.value is not None]
+    values = _measured(signal.value for signal in signals)
     return DetectorInfo(
         detector.name,
         detector.law,
         detector.unit,
         detector.threshold,
-        # NaN must not hide behind max: it is a false alarm, counted below, and shown as infinite.
-        max((value if value == value else float("inf") for value in values), default=0.0),
+        max(values, default=0.0),
         sum(signal.fired for signal in signals),
         len(values),
     )
