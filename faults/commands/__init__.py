@@ -29,5 +29,9 @@ VERBS: dict[str, Text] = {
         "en": "the self-test, with answers computed on the spot",
         "zh": "自测题，答案当场计算",
     },
+    "score": {
+        "en": "the mutation score: which changes of the source the tests miss",
+        "zh": "变异得分：测试放过了源码的哪些改动",
+    },
 }
 """Verb -> one line about it. A verb's module is imported only when it is called: start-up time counts."""

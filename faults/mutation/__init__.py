@@ -1,0 +1,1 @@
+"""The mutation score: which changes of the source the tests miss, read from a finished run and judged."""

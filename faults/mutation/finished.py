@@ -1,0 +1,185 @@
+"""Reads what a finished run of mutmut left in its folder `mutants`, of this project or another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from faults.model import FaultsError, Text
+from faults.mutation import exit_codes
+from faults.mutation.functions import Function, change, functions, renamed
+from faults.mutation.model import Mutant, Origin
+
+FOLDER = "mutants"
+STATS = "mutmut-stats.json"
+ORIGINAL, NUMBERED = "__mutmut_orig", "__mutmut_"
+SEPARATOR = "ǁ"
+"""Between class and method in the names that mutmut generates."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The mutants of mutmut, the files they are in, and why the run cannot be trusted, if it cannot."""
+
+    mutants: tuple[Mutant, ...]
+    sources: dict[str, str]
+    broken: tuple[Text, ...]
+    tests: Mapping[str, float]
+    """Seconds of every test that ran."""
+    reached: Mapping[str, tuple[str, ...]]
+    """Tests by `module.mangled function name`, the fastest first."""
+
+
+def exists(project: Path) -> bool:
+    """Whether there are verdicts of mutmut."""
+    return any((project / FOLDER).rglob("*.py.meta"))
+
+
+def read(project: Path) -> Finished:
+    """The finished run of a project. Raises FaultsError where there is none."""
+    folder = project / FOLDER
+    metas = sorted(folder.rglob("*.py.meta"))
+    if not metas:
+        raise FaultsError(
+            f"{folder}: found no finished run of mutmut, required is one; start `faults score` without --no-run"
+        )
+    reached, tests, broken = _statistics(folder)
+    reader = _Reader(project, reached)
+    mutants = tuple(mutant for meta in metas for mutant in reader.file(meta.relative_to(folder)))
+    return Finished(mutants, reader.sources, (*broken, *reader.broken), tests, reached)
+
+
+def _statistics(folder: Path) -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, float], tuple[Text, ...]]:
+    """Which tests reach what, how long each takes, and what is wrong with the file that says so."""
+    try:
+        found = _json(folder / STATS)
+        seconds = {str(test): float(took) for test, took in found["duration_by_test"].items()}
+        reached = {
+            name: tuple(sorted(tests, key=lambda test: (seconds.get(test, 0.0), test)))
+            for name, tests in found["tests_by_mangled_function_name"].items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return {}, {}, (unreadable(STATS, error),)
+    return reached, seconds, ()
+
+
+def unreadable(name: str, error: Exception) -> Text:
+    """One line about a file of the run that says nothing."""
+    what = f"{type(error).__name__}: {error}"
+    return {
+        "en": f"{name}: cannot be read as a file of mutmut ({what}); run it again from a clean state",
+        "zh": f"{name}：不是可读的 mutmut 文件（{what}）；请清空后重新运行",
+    }
+
+
+class _Reader:
+    """Collects, file by file, the mutants and what is wrong."""
+
+    def __init__(self, project: Path, reached: Mapping[str, tuple[str, ...]]) -> None:
+        self.project, self.reached = project, reached
+        self.sources: dict[str, str] = {}
+        self.broken: list[Text] = []
+
+    def file(self, meta: Path) -> list[Mutant]:
+        """The mutants of one file; none, and a line in `broken`, where the files say nothing or disagree."""
+        path = meta.with_suffix("").as_posix()
+        try:
+            found = _json(self.project / FOLDER / meta)
+            codes, seconds = found["exit_code_by_key"], found.get("durations_by_key", {})
+            source = (self.project / path).read_text("utf-8")
+            mutated = functions((self.project / FOLDER / path).read_text("utf-8"))
+            real = functions(source)
+        except (OSError, ValueError, KeyError, TypeError, SyntaxError) as error:
+            self.broken.append(unreadable(path, error))
+            return []
+        if codes:
+            self.sources[path] = source
+        self._compare(path, codes, mutated, real)
+        return list(self._mutants(path, codes, seconds, mutated, real))
+
+    def _compare(
+        self,
+        path: str,
+        codes: Mapping[str, Any],
+        mutated: Mapping[str, Function],
+        real: Mapping[str, Function],
+    ) -> None:
+        """Every mutant in the text has an entry and the other way round, and the text is that of the source."""
+        written = {name.rpartition(".")[2] for name in mutated if _is_mutant(name)}
+        listed = {bare(key) for key in codes}
+        if written != listed:
+            name = min(written ^ listed)
+            self.broken.append(_differs(path, name))
+        for name, function in mutated.items():
+            if name.endswith(ORIGINAL) and not _same(function, real.get(original_name(name))):
+                self.broken.append(outdated(path, original_name(name)))
+        known = {original_name(name) for name in mutated} | set(mutated)
+        self.broken.extend(outdated(path, name) for name in real if name not in known)
+
+    def _mutants(
+        self,
+        path: str,
+        codes: Mapping[str, int | None],
+        seconds: Mapping[str, float],
+        mutated: Mapping[str, Function],
+        real: Mapping[str, Function],
+    ) -> Iterator[Mutant]:
+        by_bare = {name.rpartition(".")[2]: function for name, function in mutated.items()}
+        for key, code in codes.items():
+            function = real.get(original_name(bare(key)))
+            if function is None or bare(key) not in by_bare:
+                continue  # said already, in `broken`
+            status, reason = exit_codes.verdict(code)
+            yield Mutant(
+                key,
+                key.rpartition(".")[0],
+                Origin.MUTMUT,
+                change(path, function, renamed(by_bare[bare(key)], function.name).lines),
+                status,
+                reason,
+                self.reached.get(key.partition(NUMBERED)[0], ()),
+                seconds=seconds.get(key),
+            )
+
+
+def bare(key: str) -> str:
+    """The generated name without its module."""
+    return key.rpartition(".")[2]
+
+
+def original_name(generated: str) -> str:
+    """`name` or `Class.name` of a generated name; the name itself where it is not a generated one."""
+    head = bare(generated).partition(NUMBERED)[0]
+    if head.startswith(f"x{SEPARATOR}"):
+        return head.removeprefix(f"x{SEPARATOR}").replace(SEPARATOR, ".")
+    return head.removeprefix("x_") if NUMBERED in generated else generated
+
+
+def _is_mutant(name: str) -> bool:
+    return NUMBERED in name and not name.endswith(ORIGINAL)
+
+
+def _same(copy: Function, real: Function | None) -> bool:
+    return real is not None and renamed(copy, real.name).lines == real.lines
+
+
+def _differs(path: str, name: str) -> Text:
+    return {
+        "en": f"{path}: {name} is in the mutated file or in its verdicts, not in both; run mutmut again",
+        "zh": f"{path}：{name} 只在变异文件或判定记录之一中出现；请重新运行 mutmut",
+    }
+
+
+def outdated(path: str, name: str) -> Text:
+    """One line about a function that is not the one that was mutated."""
+    return {
+        "en": f"{path}: {name} has changed since mutmut ran; run it again",
+        "zh": f"{path}：{name} 在 mutmut 运行之后有改动；请重新运行",
+    }
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))

@@ -1,0 +1,194 @@
+"""The programs that are tested next to mutmut's: constants, defaults, decorated functions, and the fault variants."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from faults import registry
+from faults.model import Fault, Status, Variant
+from faults.mutation import edits, finished, settings
+from faults.mutation.functions import functions, renamed, rewritten
+from faults.mutation.model import Change, Mutant, Origin, Place
+from faults.mutation.settings import Settings
+
+PLUGIN = ("-p", "faults.mutation.injected", "--fault")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A mutant that is not yet tested: itself without a verdict, the text of its file, and its tests in stages."""
+
+    mutant: Mutant
+    text: str
+    stages: tuple[tuple[str, ...], ...]
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> str:
+        return self.mutant.change.path if self.text else ""
+
+
+class Tests:
+    """Which tests to run for a module: those of its own file first, then whatever else reaches it."""
+
+    def __init__(self, project: Path, run: finished.Finished) -> None:
+        self.project, self.seconds = project, run.tests
+        self.users = _users(project)
+        self.reached: dict[str, set[str]] = {}
+        for name, tests in run.reached.items():
+            self.reached.setdefault(name.rpartition(".")[0], set()).update(tests)
+
+    def stages(self, module: str) -> tuple[tuple[str, ...], ...]:
+        """The test file that mirrors the module, then every test that reaches it or a module that imports it."""
+        own = self.mirror(module)
+        modules = (module, *self.users.get(module, ()))
+        reaching = {test for name in modules for test in self.reached.get(name, ())}
+        rest = [test for test in reaching if test.partition("::")[0] not in own]
+        ordered = sorted(rest, key=lambda test: (self.seconds.get(test, 0.0), test))
+        return tuple(stage for stage in (own, tuple(ordered)) if stage)
+
+    def mirror(self, module: str) -> tuple[str, ...]:
+        """tests/core/test_mask.py for core.mask, where there is such a file."""
+        folder, _, name = module.replace(".", "/").rpartition("/")
+        path = f"tests/{folder}/test_{name}.py"
+        return (path,) if (self.project / path).is_file() else ()
+
+
+def source_files(project: Path) -> list[str]:
+    """The Python files that mutmut was told to look at, by path in the project."""
+    found: list[str] = []
+    for name in settings.mutmut(project).get("source_paths", []):
+        place = project / name
+        files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+        found += [file.relative_to(project).as_posix() for file in files]
+    return found
+
+
+def module_of(path: str) -> str:
+    """The name under which a file is imported."""
+    return path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _users(project: Path) -> dict[str, set[str]]:
+    """Module -> the modules that import it or something from it."""
+    users: dict[str, set[str]] = {}
+    for path in source_files(project):
+        for node in ast.walk(ast.parse((project / path).read_text("utf-8"))):
+            for name in _imported(node):
+                users.setdefault(name, set()).add(module_of(path))
+    return users
+
+
+def _imported(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    if isinstance(node, ast.ImportFrom) and node.module:
+        yield node.module
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def edited(project: Path, config: Settings, tests: Tests) -> list[Program]:
+    """The mutants of constants, defaults and decorated functions that the settings ask for."""
+    programs: list[Program] = []
+    for path in source_files(project):
+        source = (project / path).read_text("utf-8")
+        module = module_of(path)
+        made: list[edits.Edit] = []
+        if _within(module, config.constants):
+            made += edits.constants(path, source)
+        if _within(module, (*config.constants, *config.decorated)):
+            made += edits.decorated(path, source)
+        programs += _numbered(module, source, made, tests.stages(module) if made else ())
+    return programs
+
+
+def _within(module: str, packages: Iterable[str]) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+def _numbered(
+    module: str, source: str, made: Iterable[edits.Edit], stages: tuple[tuple[str, ...], ...]
+) -> list[Program]:
+    counts: Counter[str] = Counter()
+    programs = []
+    for edit in made:
+        name = f"{module}.{edit.function}".rstrip(".") + f":{edit.mutator}"
+        counts[name] += 1
+        mutant = Mutant(
+            f"{name}_{counts[name]}",
+            module,
+            Origin.OWN,
+            edits.change(source, edit),
+            None,
+            tests=tuple(test for stage in stages for test in stage),
+        )
+        programs.append(Program(mutant, edits.applied(source, edit), stages))
+    return programs
+
+
+def semantic(project: Path, config: Settings, tests: Tests) -> list[Program]:
+    """One program for each fault variant: the contract suite under injection, the seams' own tests first."""
+    if not config.semantic:
+        return []
+    return [
+        _injected(project, fault, variant, config.semantic, tests)
+        for fault in registry.all_faults()
+        for variant in fault.variants
+    ]
+
+
+def _injected(project: Path, fault: Fault, variant: Variant, suite: tuple[str, ...], tests: Tests) -> Program:
+    name = f"{fault.name}/{variant.name}"
+    modules = dict.fromkeys(seam.module for seam in variant.patches)
+    first = tuple(path for module in modules for path in tests.mirror(module))
+    change = _injection(project, fault, variant)
+    mutant = Mutant(name, next(iter(modules)), Origin.SEMANTIC, change, None, tests=suite)
+    return Program(mutant, "", (first, suite) if first else (suite,), (*PLUGIN, name))
+
+
+def _injection(project: Path, fault: Fault, variant: Variant) -> Change:
+    """Where the registry writes the variant down; what it replaces, and what that then is."""
+    path = f"faults/{fault.name}/fault.py"
+    lines = (project / path).read_text("utf-8").splitlines()
+    quoted = f'"{variant.name}"'
+    at = next((at for at, line in enumerate(lines) if quoted in line), 0)
+    column = lines[at].find(quoted) + 1 or 1
+    seams = ", ".join(map(str, variant.patches))
+    return Change(
+        path,
+        variant.name,
+        seams,
+        variant.summary["en"],
+        "",
+        Place(at + 1, column, at + 1, column + len(quoted)),
+        variant.summary["en"],
+        fault.name,
+    )
+
+
+def child_process(project: Path, config: Settings, mutants: Sequence[Mutant]) -> list[Program]:
+    """Mutants that no test reached in its own process, in modules declared to run in a child process only."""
+    return [
+        Program(mutant, mutated_text(project, mutant), (config.child_process[mutant.module],))
+        for mutant in mutants
+        if mutant.module in config.child_process and mutant.status is Status.NO_COVERAGE
+    ]
+
+
+def mutated_text(project: Path, mutant: Mutant) -> str:
+    """The source of a mutmut mutant's file with the mutant in it, as plain Python."""
+    path = mutant.change.path
+    source = (project / path).read_text("utf-8")
+    copies = functions((project / finished.FOLDER / path).read_text("utf-8"))
+    mutated = next(copies[name] for name in copies if name.rpartition(".")[2] == finished.bare(mutant.key))
+    function = functions(source)[mutant.change.function]
+    return rewritten(source, function, renamed(mutated, function.name).lines)
+
+
+def seconds_of(tests: Iterable[str], known: Mapping[str, float]) -> float:
+    """The limit for some tests: fifteen times what they took unchanged, and half a minute to start."""
+    return 30.0 + 15.0 * sum(known.get(test, 0.0) for test in tests)

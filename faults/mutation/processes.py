@@ -1,0 +1,42 @@
+"""Child processes of the score: what they may assume about their surroundings, and how to ask one for an answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from faults.model import FaultsError
+
+VARIABLES = {
+    # Bytecode of another program of the same size and second would be taken for this one's.
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "0",
+    "FAULTS_MUTATION": "1",
+}
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The variables of this process with those that every child of the score gets."""
+    return {**os.environ, **VARIABLES, **more}
+
+
+def ask(arguments: Sequence[str], message: Any, folder: Path, variables: Mapping[str, str]) -> Any:
+    """What a Python child answers to a message, both in JSON. Raises FaultsError if it fails."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        input=json.dumps(message),
+        cwd=folder,
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        last = done.stderr.strip().rpartition("\n")[2]
+        raise FaultsError(f"{' '.join(arguments)}: ended with {done.returncode} ({last}); required is 0")
+    return json.loads(done.stdout)

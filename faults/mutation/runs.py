@@ -1,0 +1,224 @@
+"""Runs the tools from a clean state, or reads what a finished run left behind."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from faults.model import Control, FaultsError, Status, Text
+from faults.mutation import controls, finished, own, pool, processes, proofs, record, settings, since
+from faults.mutation.functions import functions, rewritten
+from faults.mutation.model import Likeness, Origin, Run
+from faults.mutation.own import Program
+from faults.mutation.record import Record
+from faults.mutation.settings import Settings
+from faults.mutation.since import Touched
+
+Say = Callable[[str], None]
+
+MUTMUT = "from mutmut.__main__ import cli; cli()"
+LOG = "mutmut.log"
+COMMAND = [sys.executable, "-c", MUTMUT, "run"]
+TAIL = 300
+
+
+def fresh(project: Path, config: Settings, revision: str, say: Say) -> None:
+    """Runs mutmut and then everything of our own, from nothing; the folder of mutants holds the result."""
+    started = time.monotonic()
+    clean(project)
+    changes = since.touched(project, revision) if revision else None
+    say("mutmut")
+    broken = _mutmut(project, config, changes, say)
+    kept = Record(broken=broken, since=revision)
+    if not broken:
+        kept = _own(project, config, changes, revision, say)
+    seconds = time.monotonic() - started
+    record.write(project, Record(**{**vars(kept), "seconds": seconds}))
+
+
+def clean(project: Path) -> None:
+    """Removes the folder of an earlier run. Raises FaultsError where the folder holds something else."""
+    folder = project / finished.FOLDER
+    if not folder.exists():
+        return
+    known = any(folder.rglob("*.meta")) or (folder / finished.STATS).exists() or not any(folder.iterdir())
+    if not known:
+        raise FaultsError(
+            f"{folder}: found a folder that mutmut did not make; move it away, mutmut needs the name"
+        )
+    shutil.rmtree(folder)
+
+
+def _mutmut(project: Path, config: Settings, changes: Touched | None, say: Say) -> tuple[Text, ...]:
+    """Why mutmut did not finish; nothing where it did. Mutants that took too long are run again alone."""
+    first = [f"{config.controls}.*"] if changes is not None and config.controls else []
+    broken = _call(project, first)
+    if broken:
+        return broken
+    if changes is not None:
+        names = [mutant.key for mutant in finished.read(project).mutants if changes.includes(mutant)]
+        broken = _call(project, names) if names else ()
+    late = [mutant.key for mutant in finished.read(project).mutants if mutant.status is Status.TIMEOUT]
+    if late and not broken:
+        say(f"again, alone: {len(late)}")
+        broken = _call(project, ["--max-children", "1", *late])
+    return broken
+
+
+def _call(project: Path, arguments: Sequence[str]) -> tuple[Text, ...]:
+    children = [] if "--max-children" in arguments else ["--max-children", str(pool.processors())]
+    environment = processes.environment()
+    (project / finished.FOLDER).mkdir(exist_ok=True)
+    with (project / finished.FOLDER / LOG).open("a") as log:
+        code = subprocess.run(
+            [*COMMAND, *children, *arguments],
+            cwd=project,
+            env=environment,
+            stdout=log,
+            stderr=log,
+            check=False,
+        ).returncode
+    return () if code == 0 else (_failed(code, project / finished.FOLDER / LOG),)
+
+
+def _failed(code: int, log: Path) -> Text:
+    last = " ".join(log.read_text("utf-8", "replace").replace("\r", "\n").split())[-TAIL:]
+    return {
+        "en": f"mutmut ended with {code}, its tests must pass before anything is mutated: ... {last}",
+        "zh": f"mutmut 以 {code} 结束；变异之前测试必须全部通过：……{last}",
+    }
+
+
+def _own(project: Path, config: Settings, changes: Touched | None, revision: str, say: Say) -> Record:
+    """The verdicts of the programs of our own, their controls, and the comparison with the fault variants."""
+    run = finished.read(project)
+    programs = everything(project, config, run)
+    chosen = [program for program in programs if changes is None or changes.includes(program.mutant)]
+    tasks = [_task(program, run.tests, _options(project)) for program in chosen]
+    extra = _control_tasks(project, config, tasks)
+    results = pool.run(project, [*extra, *tasks], say)
+    say("side by side")
+    likeness, compared = _likeness(project, config, run)
+    return Record(
+        results={key: _plain(result) for key, result in results.items() if not key.startswith(CONTROL)},
+        controls=_controls(results),
+        likeness=likeness,
+        compared=compared,
+        since=revision,
+        digests=record.digests(project, (program.mutant.change.path for program in programs)),
+    )
+
+
+def everything(project: Path, config: Settings, run: finished.Finished) -> list[Program]:
+    """All programs that are tested next to mutmut's."""
+    if not (config.constants or config.decorated or config.semantic or config.child_process):
+        return []
+    tests = own.Tests(project, run)
+    return [
+        *own.edited(project, config, tests),
+        *own.semantic(project, config, tests),
+        *own.child_process(project, config, run.mutants),
+    ]
+
+
+def _options(project: Path) -> tuple[str, ...]:
+    """The options among mutmut's selection of tests, such as --ignore."""
+    configured = settings.mutmut(project).get("pytest_add_cli_args_test_selection", [])
+    return tuple(word for word in configured if word.startswith("-"))
+
+
+def _task(program: Program, seconds: Mapping[str, float], options: tuple[str, ...]) -> pool.Task:
+    tests = [test for stage in program.stages for test in stage]
+    return pool.Task(
+        program.mutant.key,
+        program.path,
+        program.text,
+        program.stages,
+        (*options, *program.arguments),
+        own.seconds_of(tests, seconds),
+    )
+
+
+CONTROL = "control "
+
+
+def _control_tasks(project: Path, config: Settings, tasks: Iterable[pool.Task]) -> list[pool.Task]:
+    """The unchanged program with every first stage, and a change that no test may miss."""
+    first = dict.fromkeys(test for task in tasks for test in (task.stages or ((),))[0])
+    options = _options(project)
+    found = [pool.Task(f"{CONTROL}no_op", "", "", (tuple(first),), options)] if first else []
+    if first and config.controls:
+        path = config.controls.replace(".", "/") + ".py"
+        source = (project / path).read_text("utf-8")
+        function = functions(source)["must_die"]
+        dead = rewritten(source, function, [function.lines[0], "    raise ArithmeticError"])
+        folder, _, name = path.rpartition("/")
+        tests = (f"tests/{folder}/test_{name}",)
+        found.append(pool.Task(f"{CONTROL}must_die", path, dead, (tests,), options))
+    return found
+
+
+def _controls(results: Mapping[str, pool.Result]) -> tuple[Control, ...]:
+    expected = {f"{CONTROL}no_op": Status.SURVIVED, f"{CONTROL}must_die": Status.KILLED}
+    return tuple(
+        Control(
+            key.removeprefix(CONTROL),
+            status,
+            results[key].status,
+            results[key].killed_by or results[key].reason,
+        )
+        for key, status in expected.items()
+        if key in results
+    )
+
+
+def _plain(result: pool.Result) -> dict[str, Any]:
+    return {name: value for name, value in asdict(result).items() if name != "key"}
+
+
+def _likeness(
+    project: Path, config: Settings, run: finished.Finished
+) -> tuple[tuple[Likeness, ...], int | None]:
+    """The fault variants with the mutants of `core` that behave like them, and how many were compared."""
+    if not config.semantic:
+        return (), None
+    keys = [m.key for m in run.mutants if m.module.startswith("core.") and m.status is not Status.TIMEOUT]
+    folder = project / finished.FOLDER
+    variables = processes.environment(PYTHONPATH=str(folder), MUTANT_UNDER_TEST="")
+    found = processes.ask(["-m", "faults.mutation.likeness"], keys, folder, variables)
+    return tuple(Likeness(name, tuple(alike)) for name, alike in found.items()), len(keys)
+
+
+def read(project: Path, config: Settings) -> Run:
+    """The run in the folder of mutants, judged by nobody yet. Raises FaultsError where there is none."""
+    kept = record.read(project)
+    if kept.broken and not finished.exists(project):
+        return Run((), broken=kept.broken)
+    run = finished.read(project)
+    programs = everything(project, config, run)
+    mutants = [record.decided(mutant, kept.results) for mutant in run.mutants]
+    mutants += [
+        record.decided(program.mutant, kept.results)
+        for program in programs
+        if program.mutant.origin is not Origin.MUTMUT
+    ]
+    counted, known = controls.apart(mutants, config.controls)
+    settled, unproved = proofs.proved(project, config, counted, bool(kept.since))
+    paths = sorted({mutant.change.path for mutant in settled})
+    return Run(
+        settled,
+        (*known, *kept.controls),
+        (*run.broken, *kept.broken, *record.changed(project, kept, paths)),
+        unproved,
+        kept.since,
+        kept.compared,
+        kept.likeness,
+        kept.seconds,
+        {path: (project / path).read_text("utf-8") for path in paths},
+    )
