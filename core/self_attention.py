@@ -114,6 +114,6 @@ def _part_of_mask(mask: FloatArray | None, part: tuple[slice, slice]) -> FloatAr
     if mask is None or mask.ndim < 3:
         return mask
     batch, head = part
-    if mask.ndim == 4 and mask.shape[0] > 1:
+    if mask.ndim == 4 and mask.shape[0] != 1:
         mask = mask[batch]
-    return mask[..., head, :, :] if mask.shape[-3] > 1 else mask
+    return mask[..., head, :, :] if mask.shape[-3] != 1 else mask

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,11 @@ def test_a_configuration_that_cannot_be_is_refused(settings: dict[str, Any], fou
     with pytest.raises(CoreError, match=f"{found}.*") as caught:
         BlockConfig(**settings)
     assert "required" in str(caught.value)
+
+
+def test_a_configuration_is_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        BlockConfig(4).__setattr__("heads", 8)
 
 
 def test_every_role_has_the_shape_its_place_asks_for() -> None:

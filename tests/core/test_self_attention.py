@@ -51,6 +51,13 @@ def test_parts_give_what_one_call_gives(
     assert len(counted) == calls
 
 
+def test_what_fits_is_handed_on_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = attention.attend(QUERY, KEY, VALUE, None)
+    monkeypatch.setattr(attention, "attend", lambda *_: trace)
+    monkeypatch.setattr(self_attention, "SLICE_BYTES", 18 * HEAD_BYTES)
+    assert self_attention.attend_in_slices(QUERY, KEY, VALUE, None) is trace.output
+
+
 def test_a_block_whose_scores_do_not_fit_in_one_part_equals_its_trace() -> None:
     config = BlockConfig(2, kv_heads=1)
     parameters, x = block.init_block(4, config), drawn(5, 3, 200, 4)
