@@ -125,16 +125,14 @@ def test_numpy_warnings_of_the_subject_do_not_show_and_its_settings_are_left_alo
 def watched(fixture: Fixture) -> tuple[Subject, list[Array]]:
     """The toy, and every array that is handed to it."""
     given: list[Array] = []
-    sound = toy.Toy().subject(fixture)
 
     def call(x: Array, weights: Mapping[str, Array]) -> Array:
         given.extend([x, *weights.values()])
-        return sound.call(x, weights)
+        return toy.Toy().block(fixture, x, {**fixture.weights, **weights})
 
     def attention(query: Array, key: Array, value: Array) -> Array:
         given.extend([query, key, value])
-        assert sound.attention is not None
-        return sound.attention(query, key, value)
+        return toy.Toy().attention(query, key, value)
 
     return Subject("watched", call, fixture.weights, attention), given
 
