@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core import (
+    arrays,
     attention,
     feed_forward,
     heads,
@@ -61,8 +62,8 @@ def next_logits(
     whole sequence read at once. Raises CoreError as `logits` does, for a cache of another batch or model, and
     for a model that is not causal, where a later token would change what the cache holds.
     """
-    ids = vocabulary.token_batch(tokens, "tokens", config.vocabulary)
     model_config.check_parameters(parameters, config)
+    ids = vocabulary.token_batch(tokens, "tokens", config.vocabulary)
     past = _empty_cache(ids.shape[0], parameters, config) if cache is None else cache
     _check_cache(past, ids.shape[0], config)
     model_config.check_length(past.length + ids.shape[1], config)
@@ -89,6 +90,7 @@ def generate(
     draws from softmax(logits / temperature), with `top_k` from the k likeliest alone; the same seed draws the
     same tokens. Raises CoreError as `next_logits` does, and when the result would exceed `max_length`.
     """
+    model_config.check_parameters(parameters, config)
     # int64, whatever the prompt's type: a small one cannot hold every id, and uint64 would turn into floats.
     ids: Tokens = vocabulary.token_batch(prompt, "prompt tokens", config.vocabulary).astype(np.int64)
     count = settings.whole(new_tokens, "new_tokens", least=0)
@@ -103,7 +105,7 @@ def generate(
 
 
 def choose(
-    logits: FloatArray,
+    logits: ArrayLike,
     random: np.random.Generator,
     temperature: float | None = None,
     top_k: int | None = None,
@@ -113,12 +115,13 @@ def choose(
     Raises CoreError for a temperature that is not above 0, a `top_k` outside 1 ... vocabulary, and a row
     without a finite largest logit.
     """
-    largest = logits.max(axis=-1, keepdims=True)
+    scores = arrays.ranked(logits, "logits", "batch, vocabulary")
+    largest = scores.max(axis=-1, keepdims=True)
     if not np.isfinite(largest).all():
         raise CoreError(
             "the largest logit is NaN or infinite; a finite one is required; check the parameters"
         )
-    kept = _keep_largest(logits - largest, top_k)
+    kept = _keep_largest(scores - largest, top_k)
     if temperature is None:
         likeliest: Tokens = kept.argmax(axis=-1)
         return likeliest
@@ -190,6 +193,7 @@ def _empty_cache(batch: int, parameters: Parameters, config: ModelConfig) -> Key
 
 
 def _check_cache(cache: KeyValueCache, batch: int, config: ModelConfig) -> None:
+    settings.instance(cache, "cache", KeyValueCache)
     block = config.block
     if not block.causal:
         raise CoreError("the model is not causal; reading with a cache requires it; use logits instead")

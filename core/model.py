@@ -37,8 +37,8 @@ def logits(tokens: ArrayLike, parameters: Parameters, config: ModelConfig) -> Fl
     Tokens `[batch, token]` are integers in [0, vocabulary). Raises CoreError for other tokens, more than
     `max_length` of them, and parameters that are not of this model.
     """
-    ids = _checked_tokens(tokens, "tokens", config)
     model_config.check_parameters(parameters, config)
+    ids = _checked_tokens(tokens, "tokens", config)
     h = embed(ids, parameters, config)
     for layer in range(config.layers):
         h = block.block(h, model_config.block_parameters(parameters, layer), config.block)
@@ -98,9 +98,9 @@ def loss_and_gradients(
     `targets[b, t]` is the token that follows `tokens[b, t]`.
     Raises CoreError as `logits` and `cross_entropy` do.
     """
+    model_config.check_parameters(parameters, config)
     ids = _checked_tokens(tokens, "tokens", config)
     answers = _checked_tokens(targets, "targets", config)
-    model_config.check_parameters(parameters, config)
     traces = _block_traces(embed(ids, parameters, config), parameters, config)
     scores = unembed(traces[-1].y, parameters, config)
     grad_scores = cross_entropy_backward(scores, answers)

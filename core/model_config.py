@@ -37,6 +37,8 @@ class ModelConfig:
     def __post_init__(self) -> None:
         for name in ("vocabulary", "width", "layers", "max_length"):
             settings.whole(getattr(self, name), name, least=1)
+        settings.instance(self.block, "block", BlockConfig)
+        settings.instance(self.tied, "tied", bool)
         if self.width % self.block.heads:
             raise CoreError(f"width is {self.width}; a multiple of the {self.block.heads} heads is required")
         if self.positions not in POSITIONS:
@@ -53,13 +55,14 @@ def init_model(
     Embeddings and unembedding are normal with standard deviation 1/sqrt(width), so that logits are near 1 in
     size; blocks, gains and shifts are as in `init_block`. The same seed gives the same numbers in any dtype.
     """
-    number_type = settings.float_dtype(dtype)
+    settings.instance(config, "config", ModelConfig)
+    number_type, spread = settings.float_dtype(dtype), settings.real(jitter, "jitter", least=0.0)
     # One stream of random numbers for each part: more layers leave the first ones as they are.
     seeds = np.random.SeedSequence(settings.whole(seed, "seed", least=0)).generate_state(config.layers + 1)
     random = np.random.default_rng(int(seeds[0]))
-    values = {role: _initial(role, shape, random, jitter) for role, shape in outer_shapes(config).items()}
+    values = {role: _initial(role, shape, random, spread) for role, shape in outer_shapes(config).items()}
     for layer in range(config.layers):
-        block = block_config.init_block(config.width, config.block, seed=int(seeds[layer + 1]), jitter=jitter)
+        block = block_config.init_block(config.width, config.block, seed=int(seeds[layer + 1]), jitter=spread)
         values |= {block_role(layer, role): array for role, array in block.items()}
     return Parameters({role: array.astype(number_type) for role, array in values.items()})
 
@@ -97,6 +100,8 @@ def check_length(length: int, config: ModelConfig) -> None:
 
 def check_parameters(parameters: Parameters, config: ModelConfig) -> None:
     """Raise CoreError unless roles and shapes are those of this model; biases and shifts may be absent."""
+    settings.instance(config, "config", ModelConfig)
+    settings.instance(parameters, "parameters", Parameters)
     found = {role: shape for role, shape in parameters.shapes.items() if not role.startswith("blocks.")}
     required = outer_shapes(config)
     for role in required | found:

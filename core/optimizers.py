@@ -18,7 +18,7 @@ def sgd_step(parameters: Parameters, gradients: Parameters, learning_rate: float
     Raises CoreError when the roles or shapes differ, or the learning rate is not finite and at least 0.
     Source: Robbins and Monro 1951.
     """
-    rate = settings.real(learning_rate, "learning_rate", least=0.0)
+    rate = _checked_rate(parameters, gradients, learning_rate)
     return parameters.combine(lambda value, grad: _like(value - rate * grad, value), gradients)
 
 
@@ -54,9 +54,10 @@ def adam_step(
     Raises CoreError when roles or shapes differ, a decay rate is outside [0, 1), eps is not above 0, or the
     learning rate is not finite and at least 0. Source: Kingma and Ba 2015, algorithm 1.
     """
-    rate = settings.real(learning_rate, "learning_rate", least=0.0)
-    _check_rates(beta1, beta2, eps)
+    rate = _checked_rate(parameters, gradients, learning_rate)
+    _check_decays(beta1, beta2, eps)
     before = adam_init(parameters) if state is None else state
+    settings.instance(before, "state", AdamState)
     first = before.first_moment.combine(lambda m, g: _average(m, g, beta1), gradients)
     second = before.second_moment.combine(lambda v, g: _average(v, g * g, beta2), gradients)
     step = before.step + 1
@@ -79,7 +80,13 @@ def _like(result: FloatArray, model: FloatArray) -> FloatArray:
     return result.astype(model.dtype, copy=False)
 
 
-def _check_rates(beta1: float, beta2: float, eps: float) -> None:
+def _checked_rate(parameters: Parameters, gradients: Parameters, learning_rate: float) -> float:
+    settings.instance(parameters, "parameters", Parameters)
+    settings.instance(gradients, "gradients", Parameters)
+    return settings.real(learning_rate, "learning_rate", least=0.0)
+
+
+def _check_decays(beta1: float, beta2: float, eps: float) -> None:
     for name, decay in (("beta1", beta1), ("beta2", beta2)):
         if not settings.real(decay, name, least=0.0) < 1.0:
             raise CoreError(f"{name} is {decay}; a decay rate in [0, 1) is required; 0.9 and 0.999 are usual")

@@ -1,15 +1,15 @@
-"""Checks of single settings: counts, rates and number formats."""
+"""Checks of single settings: counts, rates, number formats, and objects of the right type."""
 
 from __future__ import annotations
 
-import math
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from core.errors import CoreError
+
+LARGEST = float(np.finfo(np.float64).max)
 
 
 def whole(value: Any, name: str, least: int) -> int:
@@ -21,11 +21,20 @@ def whole(value: Any, name: str, least: int) -> int:
 
 def real(value: Any, name: str, least: float) -> float:
     """Return `value` as a float. Raises CoreError unless it is a finite real number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) < math.inf:
+    number = isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
+    if not (number and least <= value <= LARGEST):
         raise CoreError(
             f"{name} is {value!r}; a finite number of at least {least:g} is required; pass a float"
         )
     return float(value)
+
+
+def instance(value: object, name: str, required: type) -> None:
+    """Raise CoreError unless `value` is of the type `required`."""
+    if not isinstance(value, required):
+        raise CoreError(
+            f"{name} is a {type(value).__name__}; a {required.__name__} is required; make one of it first"
+        )
 
 
 def float_dtype(value: DTypeLike, name: str = "dtype") -> np.dtype[np.floating[Any]]:

@@ -139,14 +139,18 @@ def test_cache_of_another_batch_or_model_is_refused() -> None:
     uneven = generate.KeyValueCache(
         (cache.layers[0], generate.LayerCache(cache.layers[1].key[:, :, :1], cache.layers[1].value))
     )
-    for tokens, config, bad in (
+    cases: list[tuple[Any, ModelConfig, Any]] = [
         (TOKENS[:1, :1], SMALL, cache),
         (TOKENS[:, :1], other, cache),
         (TOKENS[:, :1], deeper, cache),
         (TOKENS[:, :1], SMALL, uneven),
         (TOKENS[:, :1], SMALL, generate.KeyValueCache(())),
-    ):
-        with pytest.raises(CoreError, match=r"^cache holds \d+ layers of shape .* are required") as caught:
+        (TOKENS[:, :1], SMALL, "cache"),
+    ]
+    for tokens, config, bad in cases:
+        with pytest.raises(
+            CoreError, match=r"^cache (holds \d+ layers of shape .* are|is a str;) "
+        ) as caught:
             generate.next_logits(tokens, model.init_model(config), config, bad)
         assert "\n" not in str(caught.value)
 
@@ -319,6 +323,14 @@ def test_impossible_request_is_refused_in_one_line(arguments: dict[str, Any], fo
     assert "\n" not in str(caught.value)
 
 
-def test_parameters_of_another_model_are_refused() -> None:
+@pytest.mark.parametrize("new_tokens", [0, 1])
+def test_parameters_of_another_model_are_refused(new_tokens: int) -> None:
     with pytest.raises(CoreError, match=r"^parameters hold 1 blocks; 2"):
-        generate.generate([[0]], model.init_model(replace(SMALL, layers=1)), SMALL, 1)
+        generate.generate([[0]], model.init_model(replace(SMALL, layers=1)), SMALL, new_tokens)
+
+
+def test_choice_needs_a_batch_of_logits() -> None:
+    random = np.random.default_rng(0)
+    assert generate.choose([[1, 2]], random).tolist() == [1]
+    with pytest.raises(CoreError, match=r"^logits has shape \(2,\), rank 1"):
+        generate.choose([1.0, 2.0], random)

@@ -356,6 +356,8 @@ def test_cross_entropy_refuses_what_it_cannot_pair(logits: Any, targets: Any, fo
         ({"layers": 0}, "layers is 0"),
         ({"layers": True}, "layers is True"),
         ({"max_length": -1}, "max_length is -1"),
+        ({"block": None}, "block is a NoneType; a BlockConfig is required"),
+        ({"tied": "no"}, "tied is a str; a bool is required"),
         ({"positions": "rotary"}, "positions is 'rotary'; one of learned, sinusoidal, none"),
         ({"positions": "sinusoidal", "width": 3, "block": BlockConfig(heads=1)}, "width is 3; sinusoidal"),
     ],
@@ -385,9 +387,10 @@ def changed(**values: Any) -> Parameters:
         (changed(**{"blocks.1.Wq": np.ones((4, 5))}), "blocks.1: Wq has shape (4, 5)"),
         (model.init_model(TINY).without("blocks.0.W2"), "blocks.0: "),
         (Parameters({}), "token_embedding is missing"),
+        (dict(model.init_model(TINY)), "parameters is a dict; a Parameters is required"),
     ],
 )
-def test_parameters_of_another_model_are_refused_by_role(parameters: Parameters, found: str) -> None:
+def test_parameters_of_another_model_are_refused_by_role(parameters: Any, found: str) -> None:
     for call in (
         lambda: model.logits(TOKENS, parameters, TINY),
         lambda: model.loss_and_gradients(TOKENS, TARGETS, parameters, TINY),
@@ -398,10 +401,27 @@ def test_parameters_of_another_model_are_refused_by_role(parameters: Parameters,
         assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("name", "value"), [("seed", -1), ("seed", "x"), ("dtype", int), ("dtype", "words")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("seed", -1),
+        ("seed", "x"),
+        ("dtype", int),
+        ("dtype", "words"),
+        ("jitter", "x"),
+        ("jitter", math.nan),
+        ("config", None),
+    ],
+)
 def test_initial_parameters_refuse_an_impossible_setting(name: str, value: Any) -> None:
     with pytest.raises(CoreError, match=f"^{name} is "):
-        model_config.init_model(TINY, **{name: value})
+        model_config.init_model(**{"config": TINY, name: value})
+
+
+def test_model_without_a_configuration_is_refused() -> None:
+    nothing: Any = None
+    with pytest.raises(CoreError, match=r"^config is a NoneType; a ModelConfig is required"):
+        model.logits(TOKENS, model.init_model(TINY), nothing)
 
 
 def test_one_token_is_enough() -> None:

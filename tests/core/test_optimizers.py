@@ -102,6 +102,10 @@ def test_gradients_of_other_parameters_are_refused(gradients: Parameters) -> Non
         ("learning_rate", math.inf),
         ("learning_rate", "fast"),
         ("learning_rate", True),
+        pytest.param("learning_rate", 10**400, id="learning_rate-too-large-for-a-float"),
+        ("parameters", {"w": np.ones(1)}),
+        ("gradients", {"w": np.ones(1)}),
+        ("state", "none"),
         ("beta1", 1.0),
         ("beta1", -0.1),
         ("beta2", 1.5),
@@ -111,9 +115,10 @@ def test_gradients_of_other_parameters_are_refused(gradients: Parameters) -> Non
     ],
 )
 def test_impossible_setting_is_refused_by_name(name: str, value: Any) -> None:
+    common: dict[str, Any] = {"parameters": one(1.0), "gradients": one(1.0), "learning_rate": 0.1}
     with pytest.raises(CoreError, match=f"^{name} is ") as caught:
-        optimizers.adam_step(one(1.0), one(1.0), None, **{name: value})
+        optimizers.adam_step(**{**common, "state": None, name: value})
     assert "\n" not in str(caught.value)
-    if name == "learning_rate":
-        with pytest.raises(CoreError, match=r"^learning_rate is "):
-            optimizers.sgd_step(one(1.0), one(1.0), value)
+    if name in common:
+        with pytest.raises(CoreError, match=f"^{name} is "):
+            optimizers.sgd_step(**{**common, name: value})
