@@ -1,4 +1,4 @@
-"""The contracts that are read off the weight matrix: rows, future_weight, self_weight, short_queries, huge_logits."""
+"""The contracts that are read off the weight matrix: rows, axis, future and self weight, short queries, huge logits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from detectors.attention import future_weight, huge_logits, rows, self_weight, short_queries
+from detectors.attention import axis, future_weight, huge_logits, rows, self_weight, short_queries
 from detectors.fixtures import Fixture
 from detectors.subject import Subject
 from tests.detectors import toy
@@ -169,6 +169,34 @@ def test_nan_weights_fire(module: Any, sample: Fixture) -> None:
     assert math.isnan(toy.fired(constant(np.full((5, 5), np.nan)), sample, module.DETECTOR))
 
 
-@pytest.mark.parametrize("module", [rows, future_weight, self_weight, short_queries, huge_logits])
+@pytest.mark.parametrize("module", [rows, axis, future_weight, self_weight, short_queries, huge_logits])
 def test_without_access_to_attention_there_is_no_signal(module: Any, sample: Fixture) -> None:
     assert "attention cannot be called" in toy.unseen(toy.calls(lambda x: x), sample, module.DETECTOR)
+
+
+def by_columns(heads: list[int], fixture: Fixture) -> Subject:
+    """The toy without a mask whose softmax runs over the queries in some heads."""
+
+    def attention(query: Array, key: Array, value: Array) -> Array:
+        odds = np.exp(np.einsum("bhtc,bhsc->bhts", query, key))
+        over = [
+            odds[:, head] / odds[:, head].sum(axis=-2 if head in heads else -1, keepdims=True)
+            for head in range(4)
+        ]
+        weights: Array = np.stack(over, axis=1)
+        return weights @ value
+
+    return toy.attends(attention)
+
+
+@pytest.mark.parametrize(("heads", "expected"), [([0, 1, 2, 3], 1.0), ([2], 0.25)])
+def test_axis_is_the_share_of_heads_whose_columns_sum_to_one_instead_of_their_rows(
+    heads: list[int], expected: float, sample: Fixture
+) -> None:
+    assert toy.fired(by_columns(heads, sample), sample, axis.DETECTOR) == expected
+
+
+def test_axis_is_quiet_where_rows_sum_to_one_or_neither_does(sample: Fixture) -> None:
+    assert toy.quiet(by_columns([], sample), sample, axis.DETECTOR) == 0
+    assert toy.quiet(constant(np.eye(5)), sample, axis.DETECTOR) == 0
+    assert toy.quiet(constant(np.full((5, 5), 0.5)), sample, axis.DETECTOR) == 0
