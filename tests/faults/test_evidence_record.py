@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import hashlib
 import io
 import json
 import platform
@@ -35,7 +36,7 @@ def test_the_record_has_every_field_of_the_template_in_its_order() -> None:
     record = records.record(measurement(), ORIGIN, "out/intermediates.npz")
     assert list(record) == FIELDS.split()
     assert list(record["metrics"][0]) == ["name", "expected", "actual"]
-    assert list(record["cost"]) == ["gross_usd", "credit_usd"]
+    assert record["cost"] == {"gross_usd": 0, "credit_usd": 0}
     for one in record["licenses"]:
         assert list(one) == ["source", "version", "license", "attribution", "redistribution"]
     assert record["known_failures"] == ["none in this run"]
@@ -61,13 +62,18 @@ def test_a_commit_id_stays_text_for_every_reader(commit: str) -> None:
 
 def test_the_record_is_plain_yaml_that_says_what_was_given() -> None:
     record = records.record(measurement(), ORIGIN, "x")
-    assert yaml.safe_load(records.to_yaml(record)) == record
+    text = records.to_yaml(record)
+    assert yaml.safe_load(text) == record
+    assert list(yaml.safe_load(text)) == FIELDS.split()
+    # One line for each value, however long: nothing is folded.
+    assert text.count("\n") == 42
 
 
 def test_the_environment_names_neither_machine_nor_user() -> None:
     found = records.environment()
     assert found.startswith("Python 3.")
     assert "NumPy" in found
+    assert platform.system() in found
     assert "/" not in found
     assert platform.node() not in found
     assert platform.release() not in found
@@ -142,7 +148,7 @@ def test_the_run_record_says_that_it_proves_no_learning_and_names_no_time(tmp_pa
 
 def test_a_figure_that_is_no_number_is_written_as_a_word() -> None:
     run = records.run_record(measurement(float("nan")), ORIGIN, {})
-    assert run["metrics"][2]["actual"] == "nan"
+    assert [one["actual"] for one in run["metrics"][1:3]] == [0.0, "nan"]
     assert run["metrics"][2]["holds"] is False
     json.dumps(run, allow_nan=False)
 
@@ -167,6 +173,15 @@ def test_a_link_in_place_of_one_of_our_files_is_not_ours(tmp_path: Path) -> None
     (tmp_path / records.RECORD).rename(tmp_path / "moved")
     (tmp_path / records.RECORD).symlink_to("moved")
     assert records.foreign(tmp_path) == [records.RECORD]
+
+
+def test_a_record_of_another_kind_vouches_for_nothing(tmp_path: Path) -> None:
+    content = {**written(tmp_path), "kind": "another"}
+    # Its own digest is right: made by the rule of the run record.
+    others = json.dumps({name: value for name, value in content.items() if name != "sha256"}, sort_keys=True)
+    content["sha256"] = hashlib.sha256(others.encode()).hexdigest()
+    (tmp_path / records.RUN).write_text(json.dumps(content))
+    assert records.foreign(tmp_path) == list(records.FILES)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"kind": 1}', "[" * 100_000, "\x00"])
