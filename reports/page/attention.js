@@ -55,7 +55,7 @@ function drawAttention() {
   get("query").value = String(toy.query);
   get("query-word").textContent = `${toy.query} (${toy.words[toy.query]})`;
   get("query").setAttribute("aria-valuetext", get("query-word").textContent);
-  get("toy-state").textContent = say(`toy.${toy.fault || "none"}`);
+  tell("toy-state", say(`toy.${toy.fault || "none"}${UNSEEN[toy.fault] === toy.heads ? " unseen" : ""}`));
   drawToyBars(found, sound);
   fill("toy-matrix", ...found.weights.map(toyHead));
   drawToyNumbers(x, found);
@@ -67,6 +67,9 @@ function drawToyChoices() {
   const faults = [["", say("attention.sound")], ...TOY_FAULTS.map((name) => [name, say(`toy fault.${name}`)])];
   fill("toy-fault-options", ...faults.map(([name, label]) => radio("toy-fault", name, label, name === toy.fault, chooseToyFault)));
 }
+
+// The number of heads with which a fault changes nothing: d_k = 1 needs no scale, one head has no axes to confuse.
+const UNSEEN = { missing_scale: 2, head_seq_swap: 1 };
 
 const TOY_FAULTS = ["residual_shape", "missing_scale", "mask_adds_zero", "flipped_triangle", "head_seq_swap"];
 
