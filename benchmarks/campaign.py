@@ -40,6 +40,7 @@ class Recorder:
 
     def subject(self, fixture: Fixture) -> Subject:
         plain = _plain_subject(fixture)
+        assert plain.call is not None
         assert plain.attention is not None
         return replace(plain, call=self._noted(plain.call), attention=self._noted(plain.attention))
 

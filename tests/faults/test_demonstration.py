@@ -42,7 +42,8 @@ def after(demonstration: Demonstration, name: str) -> Array:
 
 
 def softmax(row: Array) -> Array:
-    return np.exp(row) / np.exp(row).sum()
+    powers: Array = np.exp(row)
+    return powers / powers.sum()
 
 
 def projected(fixture: Fixture, role: str) -> Array:

@@ -58,7 +58,9 @@ def upstream(fixture: Fixture) -> Array:
 def loss(fixture: Fixture, changed: Mapping[str, Array]) -> float:
     """sum(upstream * y) with x or some weights replaced."""
     weights = {role: array for role, array in changed.items() if role != "x"}
-    output = reference.subject(fixture).call(changed.get("x", fixture.x), weights)
+    call = reference.subject(fixture).call
+    assert call is not None
+    output = call(changed.get("x", fixture.x), weights)
     return float((upstream(fixture) * output).sum())
 
 
