@@ -43,6 +43,18 @@ def test_a_configuration_is_frozen() -> None:
         BlockConfig(4).__setattr__("heads", 8)
 
 
+def test_what_is_not_declared_has_its_usual_value() -> None:
+    assert BlockConfig(4) == BlockConfig(4, None, "pre", "layer", "relu", True, 1e-5)
+    assert block.init_block(4, BlockConfig(4)) == block.init_block(
+        4, BlockConfig(4), 16, 0, np.float64, None, 0.1
+    )
+
+
+def test_the_smallest_block_has_one_head_of_one_channel() -> None:
+    parameters = block.init_block(1, BlockConfig(1, kv_heads=1), hidden=1)
+    assert parameters.shapes["W1"] == (1, 1)
+
+
 def test_every_role_has_the_shape_its_place_asks_for() -> None:
     shapes = block_config.block_shapes(8, 5, BlockConfig(4, kv_heads=2, activation="swiglu"))
     assert shapes == {
