@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from detectors.catalogue import DETECTORS
-from detectors.detector import Detector, Signal, inapplicable
+from detectors.detector import Detector, Signal
 from detectors.diagnosis import Candidate, Expected, diagnose
-from detectors.examination import Examination, examine
+from detectors.errors import DetectorError
+from detectors.examination import Examination, examine, measure
 from detectors.fixtures import Fixture
 from detectors.subject import Subject
 
@@ -21,22 +22,51 @@ EXTREMES = frozenset({"huge_logits"})
 PLUMBING = frozenset({"shape", "finite", "repeatability", "batch"})
 """Contracts that say nothing about attention: alone they cannot call a subject sound."""
 
+AMPLIFIED = frozenset({"attention_branch", "feed_forward_branch"})
+"""Contracts that compare small numbers beside large ones: 16 bits cannot hold both."""
+
+ROUNDINGS = 8
+"""Threshold of a contract in 16 bits, in units of the spacing of numbers around 1."""
+
+ROUNDED = 1e-3
+"""Contracts whose thresholds lie below this expect exactly 0, in any precision."""
+
+ASSUMED: Mapping[str, str] = {
+    "causal": "it assumes that no token sees the future",
+    "pre_norm": "it assumes a norm before each branch and a plain skip",
+    "sequential": "it assumes two sublayers in sequence",
+    "unwindowed": "it assumes that every earlier token is visible",
+    "heads": "it assumes a known number of heads that nothing mixes",
+    "reference": "it assumes weights of every role, ReLU and no positions, as the reference block has",
+}
+"""Why a contract says nothing about a subject that does not claim this."""
+
+ACCESS: Mapping[str, str] = {
+    "call": "it can be called",
+    "weights": "its weights can be written",
+    "attention": "its attention can be called by itself",
+    "operations": "its operations could be followed",
+}
+
 
 @dataclass(frozen=True)
 class Finding:
-    """One contract on one subject: the worst value over the fixtures, or why there is none."""
+    """One contract on one subject: the worst value over the fixtures, or why there is none.
+
+    reason: why the contract applies, or could not be observed, or says nothing here. fixture: the smallest on
+    which the contract is broken.
+    """
 
     detector: Detector
     value: float | None
     verdict: str
     reason: str
     fixture: Fixture | None
-    """The smallest fixture on which the contract is broken."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """Everything found about one subject. `candidates`: the faults it looks like, nearest first."""
+    """Everything found about one subject. `candidates`: what it looks like, nearest first; `named`: the nearest."""
 
     subject: Subject
     verdict: str
@@ -48,49 +78,122 @@ class Checked:
 
     @property
     def observed(self) -> int:
+        """How many contracts could be measured."""
         return sum(finding.value is not None for finding in self.findings)
 
+    @property
+    def broken(self) -> tuple[Finding, ...]:
+        """The contracts that are broken, in the order of the catalogue."""
+        return tuple(finding for finding in self.findings if finding.verdict == BROKEN)
 
-def check(subject: Subject, fixtures: Sequence[Fixture], table: Iterable[Expected]) -> Checked:
-    """Examines the subject on every fixture, smallest first, and names what its signals look like."""
-    examinations = [examine(subject, fixture) for fixture in fixtures]
+    def finding(self, name: str) -> Finding:
+        """The finding of one contract. Raises DetectorError where there is no such contract."""
+        for finding in self.findings:
+            if finding.detector.name == name:
+                return finding
+        raise DetectorError(f"no contract is called {name!r}; required: one of {', '.join(NAMES)}")
+
+
+NAMES = tuple(detector.name for detector in DETECTORS)
+
+
+def check(
+    subject: Subject,
+    fixtures: Sequence[Fixture],
+    table: Iterable[Expected] = (),
+    *,
+    relatives: Iterable[Expected] = (),
+    questions: Mapping[str, str] | None = None,
+    roundoff: float = 0.0,
+) -> Checked:
+    """Examines the subject on every fixture, smallest first, and names what its signals look like.
+
+    table, relatives: expected signatures; a relative is named only where it lies nearer than all of the table.
+    questions: what to ask about claims that could not be told; they leave a subject undecided. roundoff: spacing of
+    the output's numbers around 1, where that is coarser than 32 bits.
+    """
+    detectors = tuple(_widened(detector, roundoff) for detector in DETECTORS)
+    examinations = [examine(subject, fixture, detectors) for fixture in fixtures]
+    reasons = _Reasons(subject, questions or {}, roundoff)
     findings = tuple(
-        _finding(detector, subject, fixtures, [examination.signals[at] for examination in examinations])
-        for at, detector in enumerate(DETECTORS)
+        _finding(detector, reasons, fixtures, [examination.signals[at] for examination in examinations])
+        for at, detector in enumerate(detectors)
     )
     merged = _merged(findings, examinations)
-    diagnosis = diagnose(merged, table)
-    return Checked(
-        subject,
-        verdict(findings),
-        findings,
-        diagnosis.candidates,
-        diagnosis.named,
-        merged.patterns,
-        merged.failures,
-    )
+    candidates, named = _named(merged, table, relatives)
+    found = verdict(findings, bool(questions and "pre_norm" in questions))
+    return Checked(subject, found, findings, candidates, named, merged.patterns, merged.failures)
 
 
-def verdict(findings: Sequence[Finding]) -> str:
-    """broken: a contract is; fragile: only at declared extremes; undecided: nothing about attention was seen."""
+def verdict(findings: Sequence[Finding], asked: bool = False) -> str:
+    """broken: a contract is; fragile: only at declared extremes; undecided: nothing about attention was seen, or
+    `asked` a question whose answer decides what holds."""
     broken = {finding.detector.name for finding in findings if finding.verdict == BROKEN}
     if broken:
         return BROKEN if broken - EXTREMES else FRAGILE
     seen = {finding.detector.name for finding in findings if finding.verdict == HOLDS}
-    return SOUND if seen - PLUMBING else UNDECIDED
+    return UNDECIDED if asked or not seen - PLUMBING else SOUND
+
+
+def smallest(subject: Subject, finding: Finding, batches: Sequence[int] = (1, 2)) -> Fixture | None:
+    """The fewest tokens and sequences, of the same seed, on which the contract is broken; None for one that holds."""
+    if finding.fixture is None:
+        return None
+    extents, seed = finding.fixture.extents, finding.fixture.seed
+    for tokens in range(1, extents.tokens + 1):
+        for batch in batches:
+            tried = Fixture(replace(extents, tokens=tokens, batch=batch), seed)
+            if measure(subject, tried, finding.detector).fired:
+                return tried
+    return finding.fixture
+
+
+def _widened(detector: Detector, roundoff: float) -> Detector:
+    if detector.threshold < ROUNDED:
+        return detector
+    return replace(detector, threshold=max(detector.threshold, ROUNDINGS * roundoff))
+
+
+@dataclass(frozen=True)
+class _Reasons:
+    subject: Subject
+    questions: Mapping[str, str]
+    roundoff: float
+
+    def against(self, detector: Detector) -> tuple[str, str]:
+        """(verdict, reason) of a contract that is not asked; empty where it is."""
+        if detector.needs != "attention" and self.subject.kind not in detector.kinds:
+            return INAPPLICABLE, f"not for a subject of kind {self.subject.kind}"
+        missing = sorted(detector.assumes - self.subject.declares)
+        asked = [self.questions[claim] for claim in missing if claim in self.questions]
+        if asked:
+            return UNSEEN, asked[0]
+        if missing:
+            return INAPPLICABLE, ASSUMED[missing[0]]
+        if self.roundoff and detector.name in AMPLIFIED:
+            return UNSEEN, "its output has too few bits for it"
+        return "", ""
+
+    def given(self, detector: Detector) -> str:
+        """Why the contract applies: the access it needs."""
+        followed = detector.needs == "attention" and self.subject.attention is None
+        return ACCESS["operations" if followed else detector.needs]
 
 
 def _finding(
-    detector: Detector, subject: Subject, fixtures: Sequence[Fixture], signals: Sequence[Signal]
+    detector: Detector, reasons: _Reasons, fixtures: Sequence[Fixture], signals: Sequence[Signal]
 ) -> Finding:
+    found, reason = reasons.against(detector)
+    if found:
+        return Finding(detector, None, found, reason, None)
     fired = [(signal, fixture) for signal, fixture in zip(signals, fixtures, strict=True) if signal.fired]
     if fired:
-        return Finding(detector, _worst(signal for signal, _ in fired), BROKEN, "", fired[0][1])
+        value = _worst(signal for signal, _ in fired)
+        return Finding(detector, value, BROKEN, reasons.given(detector), fired[0][1])
     value = _worst(signals)
     if value is not None:
-        return Finding(detector, value, HOLDS, "", None)
-    reason = inapplicable(detector, subject)
-    return Finding(detector, None, INAPPLICABLE if reason else UNSEEN, reason or signals[0].reason, None)
+        return Finding(detector, value, HOLDS, reasons.given(detector), None)
+    return Finding(detector, None, UNSEEN, signals[-1].reason, None)
 
 
 def _worst(signals: Iterable[Signal]) -> float | None:
@@ -100,6 +203,7 @@ def _worst(signals: Iterable[Signal]) -> float | None:
 
 
 def _merged(findings: Sequence[Finding], examinations: Sequence[Examination]) -> Examination:
+    """All fixtures as one examination: what fired anywhere, and for each probe the first pattern that is not causal."""
     signals = tuple(Signal(finding.detector, finding.value, finding.reason) for finding in findings)
     patterns: dict[str, str] = {}
     for examination in reversed(examinations):
@@ -108,3 +212,13 @@ def _merged(findings: Sequence[Finding], examinations: Sequence[Examination]) ->
                 patterns[probe] = word
     failures = tuple(line for examination in examinations for line in examination.failures)
     return Examination(signals, patterns, failures)
+
+
+def _named(
+    merged: Examination, table: Iterable[Expected], relatives: Iterable[Expected]
+) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    """Candidates nearest first; equally near, one of the table comes before a relative and is named alone."""
+    own, others = diagnose(merged, table), diagnose(merged, relatives)
+    candidates = sorted([*own.candidates, *others.candidates], key=lambda candidate: candidate.distance)
+    nearer = others.named and (not own.named or others.candidates[0].distance < own.candidates[0].distance)
+    return tuple(candidates), others.named if nearer else own.named

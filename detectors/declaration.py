@@ -7,15 +7,17 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from detectors.errors import DetectorError
+from detectors.fixtures import DTYPES, NORMS
 
 KINDS = ("attention", "self_attention", "block", "model")
 LAYOUTS = ("bhtc", "bthc")
 MASKS = ("none", "additive", "keep", "hide")
 POSITIONS = ("none", "learned", "sinusoidal", "rope", "alibi")
 DESIGNS = ("sequential", "parallel", "sandwich", "scaled")
+FRAMEWORKS = ("numpy", "torch", "jax")
 
 
-class Question(DetectorError):
+class Question(DetectorError):  # noqa: N818 - it asks
     """Something that cannot be inferred and must not be guessed; the text says how to answer it."""
 
 
@@ -24,14 +26,16 @@ class Declaration:
     """How to call a subject and what it claims to be. None: not said.
 
     kind: "attention" (query, key, value -> output), "self_attention" (x -> output, no skip), "block" (x -> y) or
-    "model" (token ids -> logits). layout of attention's arrays: "bhtc" [batch, head, token, channel] or "bthc".
-    order: of query, key and value, e.g. "kqv". mask: how the caller passes one, as fourth argument: "none",
-    "additive", "keep" (True may be seen) or "hide" (True may not). window: keys seen, the own included; 0 for all.
-    output: index or name of the result in a tuple or mapping.
+    "model" (token ids -> logits). causal: assumed unless it is denied. layout of attention's arrays: "bhtc" [batch,
+    head, token, channel] or "bthc". order: of query, key and value, e.g. "kqv". mask: how the caller passes one, as
+    fourth argument: "none", "additive", "keep" (True may be seen) or "hide" (True may not). window: keys seen, the
+    own included; 0 for all. design: "sequential", "parallel", "sandwich" (norms on both sides of a branch) or
+    "scaled" (residual branches). output: index or name of the result in a tuple or mapping. framework: of the arrays
+    that the callable takes.
     """
 
     kind: str | None = None
-    causal: bool = True
+    causal: bool | None = None
     norm: str | None = None
     norm_kind: str = "rms"
     heads: int | None = None
@@ -47,6 +51,7 @@ class Declaration:
     design: str = "sequential"
     output: int | str | None = None
     dtype: str = "float32"
+    framework: str | None = None
 
     def __post_init__(self) -> None:
         _among("kind", self.kind, (None, *KINDS))
@@ -55,11 +60,19 @@ class Declaration:
         _among("mask", self.mask, MASKS)
         _among("positions", self.positions, (None, *POSITIONS))
         _among("design", self.design, DESIGNS)
-        _among("dtype", self.dtype, ("float32", "float64"))
+        _among("dtype", self.dtype, DTYPES)
+        _among("norm_kind", self.norm_kind, NORMS)
+        _among("framework", self.framework, (None, *FRAMEWORKS))
+        _among("causal", self.causal, (None, True, False))
         if sorted(self.order) != sorted("qkv"):
             raise Question(f"order: found {self.order!r}, required: the letters q, k and v, such as qkv")
         for name in ("heads", "kv_heads", "width", "vocab", "max_length"):
-            _positive(name, getattr(self, name))
+            _whole(name, getattr(self, name), 1)
+        _whole("window", self.window, 0)
+        if (self.heads or 1) % (self.kv_heads or 1):
+            raise Question(f"kv_heads: found {self.kv_heads}, required: a divisor of heads = {self.heads}")
+        if (self.width or self.heads or 1) % (self.heads or 1):
+            raise Question(f"heads: found {self.heads}, required: a divisor of width = {self.width}")
 
 
 def _among(name: str, value: object, known: tuple[object, ...]) -> None:
@@ -68,9 +81,9 @@ def _among(name: str, value: object, known: tuple[object, ...]) -> None:
         raise Question(f"{name}: found {value!r}, required: one of {listed}")
 
 
-def _positive(name: str, value: object) -> None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-        raise Question(f"{name}: found {value!r}, required: a whole number of at least 1")
+def _whole(name: str, value: object, least: int) -> None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+        raise Question(f"{name}: found {value!r}, required: a whole number of at least {least}")
 
 
 NAMES = tuple(field.name for field in fields(Declaration))
@@ -87,24 +100,41 @@ ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Attribute names from which an extent is read, in this order."""
 
+SWITCHES: Mapping[str, Mapping[str, Mapping[bool, Any]]] = {
+    "norm": {
+        "norm_first": {True: "pre", False: "post"},
+        "pre_norm": {True: "pre", False: "post"},
+        "normalize_before": {True: "pre", False: "post"},
+    },
+    "causal": {"is_causal": {True: True, False: False}, "causal": {True: True, False: False}},
+}
+"""Attributes that say yes or no, and what is declared by either."""
+
+WANTED: Mapping[str, list[str]] = {
+    "declared": list(NAMES),
+    "numbers": [name for names in ATTRIBUTES.values() for name in names],
+    "switches": [name for known in SWITCHES.values() for name in known],
+}
+"""What a guest is asked to look for."""
+
 
 def complete(given: Mapping[str, Any], described: Mapping[str, Any]) -> Declaration:
     """What was given by flags, over what the subject declares, over what can be read off it.
 
     Raises Question for what must be known and is not: the kind, and the width or the vocabulary.
     """
-    declared = {
-        **described["declared"],
-        **{name: value for name, value in given.items() if value is not None},
-    }
+    said = {name: value for name, value in given.items() if value is not None}
+    declared = {**described["declared"], **said}
     unknown = set(declared) - set(NAMES)
     if unknown:
         raise Question(f"declared key {min(unknown)!r} is not known; required: some of {', '.join(NAMES)}")
     read = Declaration(**declared)
-    extents: dict[str, Any] = {
-        name: _read(name, described) for name in ATTRIBUTES if getattr(read, name) is None
-    }
-    read = replace(read, **extents)
+    found: dict[str, Any] = {name: _read(name, described) for name in ATTRIBUTES}
+    found |= {name: _switched(name, described) for name in SWITCHES}
+    found = {name: value for name, value in found.items() if getattr(read, name) is None}
+    if (read.width or found.get("width") or 0) % (found.get("heads") or 1):
+        found["heads"] = found["kv_heads"] = None  # heads of another width than channels / heads
+    read = replace(read, **found, framework=read.framework or described["framework"])
     return _asked(replace(read, kind=read.kind or _kind(described)))
 
 
@@ -114,8 +144,15 @@ def _read(name: str, described: Mapping[str, Any]) -> int | None:
     return int(values[0]) if len(set(values)) == 1 and values[0] > 0 else _from_shapes(name, described)
 
 
+def _switched(name: str, described: Mapping[str, Any]) -> Any:
+    """What all the switches that are found agree on; None where there are none, or they do not."""
+    switches = described["switches"]
+    said = {meaning[value] for known, meaning in SWITCHES[name].items() for value in switches.get(known, [])}
+    return said.pop() if len(said) == 1 else None
+
+
 def _from_shapes(name: str, described: Mapping[str, Any]) -> int | None:
-    """Width from a norm or an embedding, vocabulary from the largest embedding."""
+    """Width from an embedding or the norms, vocabulary from the largest embedding."""
     shapes = [(tuple(shape), holder) for _, shape, holder in described["parameters"]]
     tables = [shape for shape, holder in shapes if holder == "Embedding" and len(shape) == 2]
     norms = {shape[0] for shape, holder in shapes if "Norm" in holder and len(shape) == 1}
@@ -128,20 +165,34 @@ def _from_shapes(name: str, described: Mapping[str, Any]) -> int | None:
 
 
 def _kind(described: Mapping[str, Any]) -> str | None:
-    needed = len(described["required"])
+    needed, own = len(described["required"]), bool(described["parameters"])
     if described["embedding"]:
         return "model"
-    if needed >= 3:
+    if (needed == 3 and not own) or (not needed and described["attention"]):
         return "attention"
-    if described["framework"] == "torch" and described["parameters"] and needed == 1:
+    if described["framework"] == "torch" and own and needed == 1:
         return "self_attention" if "attention" in described["name"].lower() else "block"
     return None
+
+
+def claims(declared: Declaration) -> frozenset[str]:
+    """What the contracts may assume, from what was declared."""
+    pre_norm = declared.kind == "block" and declared.norm != "post" and declared.design != "scaled"
+    held = {
+        "causal": declared.causal is not False,
+        "pre_norm": pre_norm,
+        "sequential": pre_norm and declared.design in ("sequential", "sandwich"),
+        "unwindowed": declared.window == 0,
+        # A norm behind the heads mixes their channels.
+        "heads": declared.heads is not None and declared.design != "sandwich",
+    }
+    return frozenset(name for name, holds in held.items() if holds)
 
 
 def _asked(read: Declaration) -> Declaration:
     if read.kind is None:
         raise Question(
-            "what is it? say --kind attention (q, k, v), self_attention, block (x -> y) or model (tokens)"
+            "what is it? say --kind attention (q, k, v), self_attention (x, no skip), block (x) or model (token ids)"
         )
     if read.kind in ("block", "self_attention") and read.width is None:
         raise Question("how many channels does x have? say --width N")

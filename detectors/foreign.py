@@ -1,22 +1,39 @@
-"""A Subject made of somebody's code in a child process: arrays out, arrays back, whatever framework is in there."""
+"""A Subject made of somebody's code on the other side of a host: arrays out, arrays back, in any framework."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from detectors import declaration, roles
+from detectors.block.skip import LARGE
 from detectors.declaration import Declaration
 from detectors.fixtures import Extents, Fixture
-from detectors.host import HOME, OURS, Guest, GuestError, SubjectRaised
+from detectors.host import HOME, OURS, GuestError, Host, SubjectRaised
 from detectors.subject import Subject
 
 Array = NDArray[Any]
 Site = Mapping[str, Any]
+
+TOKENS = (5, 9)
+"""Extents of the fixtures; as many tokens as heads come besides, where a confusion of the two cannot raise."""
+
+VOCABULARY = 1000
+"""Token ids and logits that are looked at, at most: more of them only cost time."""
+
+BOUNDED = 0.1
+"""Growth of the output per growth of the input: 1 with a plain skip, and 1e-3 where a norm or nothing follows it."""
+
+ROUNDOFF = {"bfloat16": 2.0**-7, "float16": 2.0**-10}
+"""Spacing of the numbers around 1."""
+
+NORM = "is it a pre-norm block without its skip, or a post-norm block? say --norm pre or --norm post"
+HEADS = "how many heads are there? say --heads N"
 
 
 @dataclass(frozen=True)
@@ -35,75 +52,168 @@ class Target:
             raise declaration.Question(
                 f"subject {text!r}: required: module:attribute or path/file.py:attribute, such as my_gpt.py:Block"
             )
-        return cls(module, attribute, init)
+        # The child may work in another folder than the one in which the path was written.
+        return cls(str(Path(module).absolute()) if module.endswith(".py") else module, attribute, init)
 
 
 class Foreign:
-    """One subject in one child: what was declared, and the calls."""
+    """One subject, or the part of that name inside it: what was declared, and the calls.
 
-    def __init__(self, guest: Guest, target: Target, given: Mapping[str, Any]) -> None:
-        self.guest = guest
-        self.described = _load(guest, target)
-        self.declared = declaration.complete(given, self.described)
-        self.options = {"framework": self.described["framework"], "output": self.declared.output}
-        self.places = self._places()
+    notes: what was done to it or seen of it besides. problem: why a call could not be answered at all, which makes
+    the subject unusable. questions: claim -> what to ask where the claim cannot be told. roundoff: of its output.
+    """
 
-    def _places(self) -> dict[str, list[object]]:
-        if self.described["weights"]:
-            return {role: [role, False, 0, 0] for role in self.described["weights"]}
-        parameters = [(name, tuple(shape), holder) for name, shape, holder in self.described["parameters"]]
-        return {role: place.as_list() for role, place in roles.infer(parameters).items()}
+    def __init__(
+        self, host: Host, described: Mapping[str, Any], given: Mapping[str, Any], part: str = ""
+    ) -> None:
+        self.host, self.part, self.described = host, part, described
+        self.declared = declaration.complete(given, described)
+        self.notes: list[str] = list(described.get("notes", ()))
+        self.questions: dict[str, str] = {}
+        self.problem, self.roundoff = "", 0.0
+        self._options = {"framework": self.declared.framework, "output": self.declared.output}
+        self._places: dict[str, list[object]] = {}
+        self._claims = declaration.claims(self.declared)
+        self._try()
 
     def subject(self, name: str) -> Subject:
         """The subject at every access level it gives."""
-        kind = self.declared.kind or "block"
-        framework = self.described["framework"]
+        kind, framework = self.declared.kind or "block", self.declared.framework
         return Subject(
             name=name,
             call=None if kind == "attention" else self._model if kind == "model" else self._block,
-            weights=self._weights() if kind == "block" else None,
+            weights=self._weights(),
             attention=self._attention if kind == "attention" or self.described["attention"] else None,
             kind=kind,
             sites=self._sites if kind != "attention" and framework in ("torch", "jax") else None,
-            declares=claims(self.declared),
+            declares=self._claims,
         )
+
+    def fixtures(self, seed: int = 0) -> list[Fixture]:
+        """The smallest first."""
+        most = self.declared.max_length or max(TOKENS)
+        heads = self.declared.heads or 0
+        wanted = (*TOKENS, heads) if 2 <= heads <= 2 * max(TOKENS) else TOKENS
+        return [self.fixture(count, seed=seed) for count in sorted({min(count, most) for count in wanted})]
 
     def fixture(self, tokens: int, batch: int = 2, seed: int = 0) -> Fixture:
         """Tokens of the subject's own width or vocabulary; `heads` is 1 where it is not known."""
-        declared = self.declared
-        heads = declared.heads or 1
-        width = declared.width or 4 * heads
+        declared, heads = self.declared, self.declared.heads or 1
         extents = Extents(
             batch=batch,
-            tokens=min(tokens, declared.max_length or tokens),
+            tokens=tokens,
             heads=heads,
             kv_heads=declared.kv_heads or heads,
-            head_width=max(1, width // heads),
+            head_width=(declared.width or 4 * heads) // heads,
             dtype=declared.dtype,
             norm_kind=declared.norm_kind,
-            vocab=declared.vocab or 0 if declared.kind == "model" else 0,
+            vocab=min(declared.vocab or 0, VOCABULARY) if declared.kind == "model" else 0,
         )
         return Fixture(extents, seed)
 
+    def blocks(self) -> list[str]:
+        """Names of the blocks inside a model that it calls with x alone; none for anything but a torch model."""
+        names = self.described["blocks"]
+        if self.declared.kind != "model" or not names:
+            return []
+        x = self.fixture(min(TOKENS[0], self.declared.max_length or TOKENS[0])).x
+        try:
+            found: list[str] = self._ask("blocks", [x], names=names)[0]["blocks"]
+        except (SubjectRaised, GuestError):
+            return []
+        return found
+
+    # --- first looks ---------------------------------------------------------------------------------------------
+
+    def _try(self) -> None:
+        """One call, so that what cannot be used at all is known first; then the roles, and what has to be asked."""
+        fixture = self.fixture(min(TOKENS[0], self.declared.max_length or TOKENS[0]))
+        try:
+            if self.declared.kind == "attention":
+                self._attention(*(fixture.draw(letter, 1, fixture.extents.heads, 3, 4) for letter in "qkv"))
+                return
+            (self._model if self.declared.kind == "model" else self._block)(fixture.x, {})
+            self._find_roles(fixture)
+            self._ask_what_is_open(fixture)
+        except SubjectRaised:
+            return  # a finding: the contract on shapes reports it
+        except GuestError as error:
+            self.problem = str(error)
+
+    def _find_roles(self, fixture: Fixture) -> None:
+        if self.declared.kind != "block":
+            return
+        if self.described["weights"]:
+            self._places = {role: [role, False, 0, 0] for role in self.described["weights"]}
+            return
+        declared = self.declared
+        parameters = [(name, tuple(shape), holder) for name, shape, holder in self.described["parameters"]]
+        grouped = (declared.kv_heads or 1) / (declared.heads or 1) if declared.kv_heads else 1.0
+        self._places = {role: place.as_list() for role, place in roles.infer(parameters, grouped).items()}
+        weights = self._read_or_forget()
+        kept = roles.confirmed(self._places, weights, lambda replaced: self._block(fixture.x, replaced))
+        self._places = {role: place for role, place in self._places.items() if role in kept}
+
+    def _ask_what_is_open(self, fixture: Fixture) -> None:
+        declared = self.declared
+        if declared.heads is None and "heads" not in self._claims:
+            self.questions["heads"] = HEADS
+        if declared.norm is None and "pre_norm" in self._claims and self._bounded(fixture):
+            self.questions |= dict.fromkeys(("pre_norm", "sequential"), NORM)
+            self._claims -= {"pre_norm", "sequential"}
+
+    def _bounded(self, fixture: Fixture) -> bool:
+        size = fixture.dtype.type(LARGE)
+        twice, once = (self._block(fixture.x * factor, {}) for factor in (2 * size, size))
+        growth = float(np.abs(twice - once).max()) / LARGE
+        return growth < BOUNDED * float(np.abs(fixture.x).max())
+
     # --- calls ---------------------------------------------------------------------------------------------------
 
+    def _ask(
+        self, operation: str, arrays: Sequence[Array], **more: Any
+    ) -> tuple[dict[str, Any], list[Array]]:
+        options = {**self._options, **more.pop("options", {})}
+        return self.host.request(
+            {"operation": operation, "part": self.part, "options": options, **more}, arrays
+        )
+
+    def _call(self, arrays: Sequence[Array], **more: Any) -> Array:
+        """The output of one call; a refusal is kept as the problem of the whole subject."""
+        try:
+            answer, (output,) = self._ask("call", arrays, **more)
+        except GuestError as error:
+            self.problem = self.problem or str(error)
+            raise
+        self._note(answer)
+        return output
+
+    def _note(self, answer: Mapping[str, Any]) -> None:
+        notes = []
+        if answer["wrote"]:
+            notes.append("the call writes into its input; it was given copies")
+        if answer["half"]:
+            self.roundoff = max(self.roundoff, ROUNDOFF.get(answer["half"], 0.25))
+            notes.append(f"the output is {answer['half']}; thresholds were widened to what it can hold")
+        self.notes += [note for note in notes if note not in self.notes]
+
     def _block(self, x: Array, replaced: Mapping[str, Array]) -> Array:
-        places = {role: self.places[role] for role in replaced}
-        header = {"operation": "call", "options": self.options, "roles": places}
-        return self.guest.request(header, [x, *replaced.values()])[1][0]
+        places = {role: self._places[role] for role in replaced}
+        return self._call([x, *replaced.values()], roles=places)
 
     def _model(self, tokens: Array, replaced: Mapping[str, Array]) -> Array:
-        """Logits [batch, token, vocabulary]; a model that answers for the last token alone is asked prefix by prefix."""
+        """Logits [batch, token, id]; a model that answers for the last token alone is asked prefix by prefix."""
         logits = self._block(tokens, replaced)
-        if logits.ndim == 3 and logits.shape[1] == tokens.shape[1]:
-            return logits
-        ends = [self._block(tokens[:, : at + 1], replaced) for at in range(tokens.shape[1])]
-        return np.stack([end.reshape(len(tokens), -1) for end in ends], axis=1)
+        if logits.ndim != 3 or logits.shape[1] != tokens.shape[1]:
+            ends = [self._block(tokens[:, : at + 1], replaced) for at in range(tokens.shape[1])]
+            if any(end.size != ends[0].size or not end.size or end.size % len(tokens) for end in ends):
+                return logits
+            logits = np.stack([end.reshape(len(tokens), -1) for end in ends], axis=1)
+        return _as_wide_as(logits, min(self.declared.vocab or 0, VOCABULARY))
 
     def _attention(self, query: Array, key: Array, value: Array) -> Array:
-        """Values wider than d_k go through in parts: many an implementation takes only as many channels as keys have."""
-        width = query.shape[-1]
-        parts = [self._attend(query, key, part) for part in _parts(value, width)]
+        """Values wider than d_k go through in parts: much code takes only as many channels as keys have."""
+        parts = [self._attend(query, key, part) for part in _parts(value, query.shape[-1])]
         return np.concatenate(parts, axis=-1)[..., : value.shape[-1]]
 
     def _attend(self, query: Array, key: Array, value: Array) -> Array:
@@ -111,37 +221,30 @@ class Foreign:
         by_letter = {"q": query, "k": key, "v": value}
         arrays = [_laid(by_letter[letter], declared.layout) for letter in declared.order]
         arrays += _masks(declared, query.shape[-2], key.shape[-2], query.dtype)
-        options = {**self.options, "attention": self.declared.kind != "attention"}
-        answer = self.guest.request({"operation": "call", "options": options}, arrays)[1][0]
+        answer = self._call(arrays, options={"attention": self.described["attention"]})
         return _laid(answer, declared.layout) if answer.ndim == 4 else answer
 
     def _weights(self) -> Mapping[str, Array] | None:
-        if not self.places:
+        if not self._places:
             return None
-        wanted = list(self.places.values())
-        arrays = self.guest.request({"operation": "read", "wanted": wanted})[1]
-        return dict(zip(self.places, arrays, strict=True))
+        arrays = self._ask("read", [], wanted=list(self._places.values()))[1]
+        return dict(zip(self._places, arrays, strict=True))
+
+    def _read_or_forget(self) -> Mapping[str, Array]:
+        """The weights; where they are no plain numbers, as after quantization, no role is known."""
+        try:
+            return self._weights() or {}
+        except (SubjectRaised, GuestError):
+            self._places = {}
+            return {}
 
     def _sites(self, x: Array) -> Sequence[Site]:
-        found: list[Site] = self.guest.request({"operation": "sites", "options": self.options}, [x])[0][
-            "sites"
-        ]
+        found: list[Site] = self._ask("sites", [x])[0]["sites"]
         return found
 
 
-def claims(declared: Declaration) -> frozenset[str]:
-    """What the contracts may assume, from what was declared."""
-    held = {
-        "causal": declared.causal,
-        "pre_norm": declared.norm != "post" and declared.kind == "block" and declared.design != "scaled",
-        "sequential": declared.design in ("sequential", "sandwich") and declared.norm != "post",
-        "unwindowed": declared.window == 0,
-        "heads": declared.heads is not None,
-    }
-    return frozenset(name for name, holds in held.items() if holds)
-
-
-def _load(guest: Guest, target: Target) -> dict[str, Any]:
+def load(host: Host, target: Target) -> dict[str, Any]:
+    """What the host says of the subject after building it. Raises GuestError where it cannot be built."""
     header = {
         "operation": "load",
         "module": target.module,
@@ -149,11 +252,23 @@ def _load(guest: Guest, target: Target) -> dict[str, Any]:
         "init": target.init,
         "home": HOME,
         "blocked": list(OURS),
+        "wanted": declaration.WANTED,
     }
     try:
-        return guest.request(header)[0]
+        return host.request(header)[0]
     except SubjectRaised as error:
-        raise GuestError(f"{target.module}:{target.attribute} cannot be built: {error}") from None
+        raise GuestError(f"it cannot be built: {error}") from None
+
+
+def describe(host: Host, part: str) -> dict[str, Any]:
+    """The same of a part of the subject that was loaded before."""
+    return host.request({"operation": "describe", "part": part, "wanted": declaration.WANTED})[0]
+
+
+def _as_wide_as(logits: Array, vocab: int) -> Array:
+    """The first `vocab` logits; filled with zeros where a model has fewer outputs than token ids."""
+    missing = max(0, vocab - logits.shape[-1])
+    return np.pad(logits[..., :vocab], [(0, 0), (0, 0), (0, missing)])
 
 
 def _parts(value: Array, width: int) -> list[Array]:
@@ -173,7 +288,7 @@ def _masks(declared: Declaration, queries: int, keys: int, dtype: Any) -> list[A
     if declared.mask == "none":
         return []
     seen = np.arange(keys) <= np.arange(keys - queries, keys)[:, None]
-    if not declared.causal:
+    if declared.causal is False:
         seen = np.ones_like(seen)
     if declared.mask == "additive":
         return [np.where(seen, 0.0, -np.inf).astype(dtype)]

@@ -2,35 +2,57 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from detectors.errors import DetectorError
+from detectors.guest.wire import read_frame, write_frame
 
 Array = NDArray[Any]
+Answer = tuple[dict[str, Any], list[Array]]
 
 OURS = ("core", "detectors", "faults", "reports")
 HOME = str(Path(__file__).resolve().parent.parent)
-SOURCES = ("torch_sites.py", "jax_sites.py", "program.py")
-LIMIT = 512 * 1024 * 1024
-"""Bytes of one frame that are read from a child at most."""
+SOURCES = (
+    "wire", "refusal", "subjects", "loading", "conversion", "torch_sites", "jax_sites", "calling", "describing",
+    "blocks", "program",
+)  # fmt: skip
+"""The guest's files, each after those it imports."""
 
-BOOT = (
-    "import sys;p=sys.stdin.buffer;n={};"
-    "[exec(compile(p.read(int(p.readline())),f,'exec'),n) for f in sys.argv[1:]];n['start']()"
-)
+PATIENCE = 0.05
+"""Seconds between looks at whether the child is still there."""
+
+# The child gives its subject other files 0, 1 and 2 before anything of the user's is imported.
+BOOT = """
+import os, sys, types
+pipes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+nowhere = os.open(os.devnull, os.O_RDWR)
+for number in range(3):
+    os.dup2(nowhere, number)
+package = sys.modules["_faults_guest"] = types.ModuleType("_faults_guest")
+package.__path__ = []
+for name in sys.argv[1:]:
+    module = types.ModuleType("_faults_guest." + name)
+    module.__package__, module.__file__ = "_faults_guest", os.path.join("<guest>", name + ".py")
+    sys.modules[module.__name__] = module
+    setattr(package, name, module)
+    exec(compile(pipes[0].read(int(pipes[0].readline())), module.__file__, "exec"), module.__dict__)
+sys.argv[1:] = []
+package.program.start(*pipes)
+"""
 
 
 class GuestError(DetectorError):
@@ -41,13 +63,27 @@ class SubjectRaised(Exception):  # noqa: N818 - what the subject did
     """An exception of the subject itself during one call; the child is still there."""
 
 
+class Host(Protocol):
+    """Whatever holds a subject and answers requests about it."""
+
+    def request(self, header: Mapping[str, Any], arrays: Sequence[Array] = ()) -> Answer:
+        """(header, arrays) of the answer. Raises SubjectRaised or GuestError."""
+
+
 class Guest:
-    """One child process. `request` sends one operation and waits for its answer, at most `timeout` seconds."""
+    """One child process. `request` sends one operation and waits for its answer, at most `timeout` seconds.
+
+    python: the interpreter, ours by default. folder: its working directory. lost: why the child cannot be used any
+    more; None while it can.
+    """
 
     def __init__(self, python: str | None = None, folder: str | None = None, timeout: float = 60.0) -> None:
         self.timeout = timeout
-        self._process = _spawn(python or sys.executable, folder)
-        self._send_sources()
+        self.lost: str | None = None
+        self._python = python or sys.executable
+        self._process = _spawn(self._python, folder)
+        self._ready = False
+        self._worker = threading.Thread(daemon=True)
 
     def __enter__(self) -> Guest:
         return self
@@ -57,79 +93,104 @@ class Guest:
     ) -> None:
         self.close()
 
-    def request(
-        self, header: Mapping[str, Any], arrays: Sequence[Array] = ()
-    ) -> tuple[dict[str, Any], list[Array]]:
+    def request(self, header: Mapping[str, Any], arrays: Sequence[Array] = ()) -> Answer:
         """(header, arrays) of the answer. Raises SubjectRaised, or GuestError when the child is lost or refuses."""
-        watch = threading.Timer(self.timeout, self._kill)
-        watch.start()
-        try:
-            self._write(header, arrays)
-            answer, found = self._read()
-        except (OSError, ValueError, EOFError) as error:
-            raise GuestError(self._cause(expired=not watch.is_alive(), error=error)) from None
-        finally:
-            watch.cancel()
-        if "refused" in answer:
-            raise GuestError(answer["refused"])
-        if "raised" in answer:
-            raise SubjectRaised(f"{answer['raised']}: {answer['message']}".rstrip(": "))
-        return answer, found
+        if self.lost is not None:
+            raise GuestError(self.lost)
+        found = self._exchange(dict(header), list(arrays))
+        if found is None:
+            self.lost = self._cause()
+            self.close()
+            raise GuestError(self.lost)
+        return judged(found)
 
     def close(self) -> None:
         """Ends the child and everything it started."""
         self._kill()
         self._process.wait()
+        if self._worker.is_alive():
+            self._worker.join(1.0)
         for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                _close(pipe)
+            if pipe is not None and not self._worker.is_alive():
+                with contextlib.suppress(OSError):
+                    pipe.close()  # what was still to be written has no reader
+
+    def _exchange(self, header: dict[str, Any], arrays: list[Array]) -> Answer | None:
+        """The answer, or None where the child hung or ended. In a thread: a pipe that is stuck cannot be left."""
+        answers: list[Answer | None] = []
+        self._worker = threading.Thread(target=self._talk, args=(header, arrays, answers), daemon=True)
+        self._worker.start()
+        until = time.monotonic() + self.timeout
+        while self._worker.is_alive() and time.monotonic() < until:
+            self._worker.join(PATIENCE)
+            if self._process.poll() is not None:
+                # A copy of the child may still hold its end of the pipe; what was written can be read all the same.
+                self._worker.join(10 * PATIENCE)
+                break
+        return answers[0] if answers else None
+
+    def _talk(self, header: dict[str, Any], arrays: list[Array], answers: list[Answer | None]) -> None:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            return
+        with contextlib.suppress(OSError, ValueError, EOFError, MemoryError):
+            if not self._ready:
+                self._send_sources(stdin)
+                self._ready = read_frame(stdout) is not None
+            write_frame(stdin, header, [np.ascontiguousarray(array) for array in arrays])
+            answers.append(read_frame(stdout))
+
+    def _send_sources(self, pipe: IO[bytes]) -> None:
+        folder = resources.files("detectors") / "guest"
+        for name in SOURCES:
+            text = (folder / f"{name}.py").read_bytes()
+            pipe.write(b"%d\n%b" % (len(text), text))
+        pipe.flush()
 
     def _kill(self) -> None:
-        try:
+        with contextlib.suppress(OSError):  # it is gone already
             if os.name == "posix":
                 os.killpg(self._process.pid, signal.SIGKILL)
             else:
                 self._process.kill()
-        except OSError:
-            pass  # it is gone already
 
-    def _cause(self, expired: bool, error: Exception) -> str:
-        if expired:
+    def _cause(self) -> str:
+        """Why there is no answer: the worker is still waiting for one, or the pipe or the process ended."""
+        waiting, code = self._worker.is_alive(), self._code()
+        if code is None and waiting:
             return f"the subject did not answer within {self.timeout:g} seconds; a longer --timeout may help"
-        self._kill()
-        code = self._process.wait()
+        if code is None:
+            return "the subject closed the pipe to its own process; required: a subject that leaves other files alone"
         if code < 0:
             return f"the subject's process died of signal {-code} ({signal.Signals(-code).name})"
-        return f"the subject's process ended with exit code {code}" if code else f"the pipe broke: {error}"
+        if code and not self._ready:
+            return f"{self._python} ended with exit code {code} before it answered; required: Python 3.9 or later"
+        return f"the subject ended its process with exit code {code}"
 
-    def _send_sources(self) -> None:
-        pipe = _pipe(self._process.stdin)
-        folder = resources.files("detectors") / "guest"
-        for name in SOURCES:
-            text = (folder / name).read_bytes()
-            pipe.write(str(len(text)).encode() + b"\n" + text)
+    def _code(self) -> int | None:
+        """The exit code of a process that has ended or is about to."""
+        if self._worker.is_alive():
+            return self._process.poll()
+        try:
+            return self._process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            return None
 
-    def _write(self, header: Mapping[str, Any], arrays: Sequence[Array]) -> None:
-        pipe = _pipe(self._process.stdin)
-        described = [[array.dtype.str, list(array.shape)] for array in arrays]
-        pipe.write(json.dumps({**header, "arrays": described}).encode() + b"\n")
-        for array in arrays:
-            pipe.write(np.ascontiguousarray(array).tobytes())
-        pipe.flush()
 
-    def _read(self) -> tuple[dict[str, Any], list[Array]]:
-        pipe = _pipe(self._process.stdout)
-        line = pipe.readline(1 << 20)
-        if not line.endswith(b"\n"):
-            raise EOFError("the answer ends early")
-        header = json.loads(line)
-        return header, [_array(pipe, np.dtype(kind), tuple(shape)) for kind, shape in header.pop("arrays")]
+def judged(found: Answer) -> Answer:
+    """The answer itself. Raises SubjectRaised or GuestError where it says so."""
+    answer, _ = found
+    if "refused" in answer:
+        raise GuestError(answer["refused"])
+    if "raised" in answer:
+        raise SubjectRaised(answer["raised"])
+    return found
 
 
 def _spawn(python: str, folder: str | None) -> subprocess.Popen[bytes]:
     # One thread: the arrays are tiny, and waking a second one costs more than it brings.
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    environment = {**threads, **os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    fixed = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
     try:
         return subprocess.Popen(
             [python, "-c", BOOT, *SOURCES],
@@ -137,32 +198,9 @@ def _spawn(python: str, folder: str | None) -> subprocess.Popen[bytes]:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=folder,
-            env=environment,
+            env={**threads, **os.environ, **fixed},
             start_new_session=os.name == "posix",
         )
     except OSError as error:
-        raise GuestError(
-            f"{python} cannot be started: {error.strerror}; a Python interpreter is required"
-        ) from None
-
-
-def _array(pipe: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    if not 0 <= size <= LIMIT or dtype.kind not in "fiub":
-        raise ValueError(f"an array of {size} bytes and dtype {dtype} was announced")
-    data = pipe.read(size)
-    if len(data) != size:
-        raise EOFError("an array ends early")
-    return np.frombuffer(data, dtype).reshape(shape)
-
-
-def _pipe(pipe: Any) -> BinaryIO:
-    found: BinaryIO = pipe
-    return found
-
-
-def _close(pipe: Any) -> None:
-    try:
-        pipe.close()
-    except OSError:
-        pass  # what was still to be written has no reader
+        what = folder if folder is not None and not os.path.isdir(folder) else python
+        raise GuestError(f"{what} cannot be used: {error.strerror}; required: a Python interpreter") from None

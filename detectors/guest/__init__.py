@@ -1,6 +1,7 @@
-"""The child process in which somebody's code runs.
+"""The code that holds somebody's subject: loads it, describes it, calls it, in whatever framework it is written.
 
-The files here are never imported by the parent: it sends their text to the child's interpreter, which may be another
-one, with another environment. So they use the standard library alone, NumPy where the child has it, and PyTorch or
-JAX only as found in `sys.modules`, where the user's own object brought them.
+The parent sends the text of these files to the child's interpreter, which may be another one, with another
+environment and without this package. So they run on Python 3.9, import each other relatively, use the standard
+library alone, NumPy only inside functions, and PyTorch or JAX only as found in `sys.modules`, where the user's own
+object brought them. In a test suite the same files hold the subject inside the test's own process.
 """

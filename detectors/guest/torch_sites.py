@@ -103,7 +103,7 @@ FUSED = "scaled_dot_product"
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a tensor: its gain, and what it is: a projection, a score, an exponential, weights, a statistic."""
+    """The gain of a tensor, and what it is: a projection, a score, an exponential, weights, a statistic."""
 
     what: str
     gain: float = 1.0
@@ -156,19 +156,19 @@ class Book:
         """One aten op."""
         if FUSED in name:
             self._fused(function, args, kwargs)
-            return self.tell(output[0] if isinstance(output, tuple) else output, Known("mixed"))
-        if name in PROJECTIONS:
-            return self.tell(output, Known("projection", _alpha(name, kwargs)))
-        if name in ("bmm", "baddbmm"):
-            return self.tell(output, self._product(args[-2:], kwargs))
-        if name in NORMS:
+            self.tell(output[0] if isinstance(output, tuple) else output, Known("mixed"))
+        elif name in PROJECTIONS:
+            self.tell(output, Known("projection", _alpha(name, kwargs)))
+        elif name in ("bmm", "baddbmm"):
+            self.tell(output, self._product(args[-2:], kwargs))
+        elif name in NORMS:
             inside = self.of(args[0])
-            return self.tell(
-                output, Known("projection", normalised=inside is not None and inside.what == "projection")
-            )
-        if name in ("_softmax", "_safe_softmax"):
-            return self._softmax(self.of(args[0]), output, args[1] if len(args) > 1 else -1)
-        self.tell(output, self._elementwise(name, args, kwargs, output))
+            again = inside is not None and inside.what == "projection"
+            self.tell(output, Known("projection", normalised=again))
+        elif name in ("_softmax", "_safe_softmax"):
+            self._softmax(self.of(args[0]), output, args[1] if len(args) > 1 else -1)
+        else:
+            self.tell(output, self._elementwise(name, args, kwargs, output))
 
     def _product(self, pair: Any, kwargs: dict[str, Any]) -> Known:
         left, right = (self.of(tensor) for tensor in pair)

@@ -1,0 +1,96 @@
+"""What the subject says of itself, and what can be read off it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from .calling import writable
+from .loading import required
+from .subjects import callable_of, field, framework, torch_module
+
+PARTS_READ = 400
+"""Sub-modules whose attributes are looked at; the rest of a huge model repeats them."""
+
+DEEPEST = 6
+"""Dots in the name of a part that is offered as a block at most."""
+
+
+def describe(subject: Any, wanted: dict[str, list[str]]) -> dict[str, Any]:
+    """Everything the parent decides from. `wanted`: the declared keys, and the attribute names to look for."""
+    call = callable_of(subject)
+    module = torch_module(call)
+    return {
+        "declared": _declared(subject, wanted["declared"]),
+        "weights": writable(subject),
+        "attention": callable(field(subject, "attention")),
+        "framework": framework(subject),
+        "name": getattr(call, "__name__", None) or type(call).__name__,
+        "required": required(call if module is None else module.forward),
+        "numbers": _attributes(call, wanted["numbers"], int),
+        "switches": _attributes(call, wanted["switches"], bool),
+        "parameters": _parameters(module),
+        "embedding": _has_embedding(module),
+        "blocks": list(_repeated(module)),
+    }
+
+
+def _declared(subject: Any, names: list[str]) -> dict[str, Any]:
+    found = {name: field(subject, name) for name in names}
+    plain = {name: value for name, value in found.items() if value is not None}
+    decoded: dict[str, Any] = json.loads(json.dumps(plain, default=str))
+    return decoded
+
+
+def _attributes(subject: Any, names: list[str], kind: type) -> dict[str, list[Any]]:
+    """name -> the different values found under it on the object, its parts and their configurations."""
+    found: dict[str, list[Any]] = {}
+    for holder in _holders(subject):
+        for name in names:
+            value = getattr(holder, name, None)
+            if type(value) is kind and value not in found.get(name, []):
+                found.setdefault(name, []).append(value)
+    return found
+
+
+def _holders(subject: Any) -> Iterator[Any]:
+    module = torch_module(subject)
+    parts = list(module.modules())[:PARTS_READ] if module is not None else [subject]
+    for part in parts:
+        yield part
+        yield from (getattr(part, name, None) for name in ("config", "cfg", "args"))
+
+
+def _parameters(module: Any) -> list[list[Any]]:
+    """[name, shape, class of the module that holds it] of every parameter."""
+    if module is None:
+        return []
+    holders = dict(module.named_modules())
+    return [
+        [name, list(value.shape), type(holders.get(name.rpartition(".")[0], module)).__name__]
+        for name, value in module.named_parameters()
+    ]
+
+
+def _has_embedding(module: Any) -> bool:
+    if module is None:
+        return False
+    embedding = sys.modules["torch"].nn.Embedding
+    return any(isinstance(part, embedding) for part in module.modules())
+
+
+def _repeated(module: Any) -> Iterator[str]:
+    """Names of the first items of lists whose items are modules of one class, the outermost lists only."""
+    if module is None:
+        return
+    holders = (sys.modules["torch"].nn.ModuleList, sys.modules["torch"].nn.Sequential)
+    inside: list[str] = []
+    for name, part in module.named_modules():
+        if name.count(".") > DEEPEST or any(name.startswith(outer) for outer in inside):
+            continue
+        items = list(part) if name and isinstance(part, holders) else []
+        if items and len({type(item) for item in items}) == 1:
+            inside.append(name + ".")
+            yield name + ".0"

@@ -1,0 +1,109 @@
+"""What a loaded subject is: a callable, a torch.nn.Module, or a mapping or object that declares one under `call`."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .refusal import Refused
+
+HALVES = ("torch.bfloat16", "torch.float16")
+
+
+def field(subject: Any, name: str) -> Any:
+    """A declared key of a mapping or object; None where there is none. Modules and functions declare nothing."""
+    if isinstance(subject, Mapping):
+        return subject.get(name)
+    if torch_module(subject) is not None or inspect.isroutine(subject) or inspect.isclass(subject):
+        return None
+    return getattr(subject, name, None) if hasattr(subject, "call") or hasattr(subject, "kind") else None
+
+
+def callable_of(subject: Any) -> Any:
+    """What is called with x, tokens, or query, key and value. Raises Refused where nothing can be."""
+    call = field(subject, "call")
+    if call is None and field(subject, "kind") == "attention":
+        call = field(subject, "attention")
+    call = subject if call is None else call
+    if subject is None or not callable(call):
+        kind = "None" if call is None else f"a {type(call).__name__}"
+        raise Refused(
+            f"the subject is {kind}; required: a callable, a torch.nn.Module or a mapping with 'call'"
+        )
+    return call
+
+
+def torch_module(subject: Any) -> Any:
+    """The subject itself if it is a torch.nn.Module, else None."""
+    torch = sys.modules.get("torch")
+    module = getattr(getattr(torch, "nn", None), "Module", None)
+    return subject if module is not None and isinstance(subject, module) else None
+
+
+def modules_behind(call: Any) -> list[Any]:
+    """The torch modules that a callable surely uses: itself, its owner, its closure, its global names."""
+    found = [torch_module(thing) for thing in [call, *_behind(call)]]
+    return [module for module in found if module is not None]
+
+
+def _behind(call: Any) -> Iterator[Any]:
+    yield getattr(call, "__self__", None)
+    yield from getattr(call, "args", ()) or ()
+    if not hasattr(call, "__code__"):
+        call = getattr(call, "func", call)
+    for cell in getattr(call, "__closure__", None) or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:
+            continue  # a name that is bound later
+    names = getattr(getattr(call, "__code__", None), "co_names", ())
+    yield from (call.__globals__[name] for name in names if name in call.__globals__)
+
+
+def prepared(subject: Any) -> list[str]:
+    """Eval mode and full precision for every torch module of the subject; one note for each change of numbers."""
+    notes: list[str] = []
+    for call in (callable_of(subject), field(subject, "attention")):
+        for module in modules_behind(call):
+            module.eval()
+            notes += _widened(module)
+    return sorted(set(notes))
+
+
+def _widened(module: Any) -> list[str]:
+    kinds = {str(value.dtype) for value in [*module.parameters(), *module.buffers()]}
+    halves = sorted(kinds & set(HALVES))
+    if halves:
+        module.float()
+    return [f"{kind.split('.')[1]} parameters were examined as float32" for kind in halves]
+
+
+def framework(subject: Any) -> str:
+    """ "torch", "jax" or "numpy": where the callable comes from, or which of them its code names."""
+    call, said = callable_of(subject), field(subject, "framework")
+    if said:
+        return str(said)
+    if modules_behind(call):
+        return "torch"
+    roots = {kind.__module__.partition(".")[0] for kind in type(call).__mro__}
+    if roots & {"equinox", "flax", "haiku", "jax", "jaxlib"}:
+        return "jax"
+    return _named(call)
+
+
+def _named(call: Any) -> str:
+    function = inspect.unwrap(getattr(call, "func", call))
+    function = getattr(function, "__func__", function)
+    if not inspect.isfunction(function):
+        function = vars(type(function)).get("__call__", function)
+    names = getattr(function, "__globals__", {})
+    direct = [names.get(name) for name in getattr(getattr(function, "__code__", None), "co_names", ())]
+    # What the function itself names decides; its whole file only where it names none.
+    return _first(direct) or _first(names.values()) or "numpy"
+
+
+def _first(things: Any) -> str:
+    roots = {thing.__name__.partition(".")[0] for thing in things if inspect.ismodule(thing)}
+    return next((name for name in ("torch", "jax", "numpy") if name in roots), "")
