@@ -1,6 +1,7 @@
 // Pictures from numbers: heat maps, bars, lines, and a strip that shows a margin. Colours are the style sheet's.
 
 const CELL = 26;
+const TONES = 32;
 const LABELLED_UP_TO = 12;
 const WRITTEN_UP_TO = 6;
 
@@ -13,13 +14,13 @@ function strength(value) {
 function heat(matrix, { label, hue, rowNames, columnNames = rowNames, marked = -1, strong = strength, tall = CELL }) {
   const rows = matrix.length, columns = matrix[0].length;
   const named = Boolean(rowNames) && Math.max(rows, columns) <= LABELLED_UP_TO;
-  const left = named ? 58 : 2, top = named ? 22 : 2;
+  const slanted = named && columnNames.some((name) => cut(name, CELL - 4) !== name);
+  const left = named ? 58 : 2, top = named ? (slanted ? 46 : 22) : 2;
   const size = { width: left + columns * CELL + 2, height: top + rows * tall + 2 };
-  const cells = matrix.flatMap((row, t) => row.map((value, s) =>
-    square(real(value), left + s * CELL, top + t * tall, tall, strong)));
+  const cells = squares(matrix, left, top, tall, strong);
   const picture = drawn("svg", {
     viewBox: `0 0 ${size.width} ${size.height}`, role: "img", "aria-label": label, class: `heat ${hue}`, "--cells": columns,
-  }, ...cells, ...(named ? names(rowNames, columnNames, left, top) : []));
+  }, ...cells, ...(named ? names(rowNames, columnNames, left, top, slanted) : []));
   if (rows <= WRITTEN_UP_TO && named) picture.append(...written(matrix, left, top));
   if (marked >= 0) {
     picture.append(drawn("rect", { x: left, y: top + marked * CELL, width: columns * CELL, height: CELL, class: "marked" }));
@@ -27,17 +28,26 @@ function heat(matrix, { label, hue, rowNames, columnNames = rowNames, marked = -
   return picture;
 }
 
-function square(value, x, y, tall, strong) {
-  const tone = strong(value);
-  return drawn("rect", {
-    x: x + 1, y: y + 1, width: CELL - 2, height: tall - 2, rx: 2,
-    class: tone ? "cell" : "cell empty", "fill-opacity": tone ? tone.toFixed(3) : null,
-  });
+// One path for all squares of one tone: a thousand elements would take longer to style than to draw.
+function squares(matrix, left, top, tall, strong) {
+  const tones = new Map();
+  matrix.forEach((row, t) => row.forEach((value, s) => {
+    const force = strong(real(value)), tone = force > 0 ? Math.ceil(force * TONES) / TONES : 0;
+    const path = `M${left + s * CELL + 1} ${top + t * tall + 1}h${CELL - 2}v${tall - 2}h${2 - CELL}z`;
+    tones.set(tone, (tones.get(tone) ?? "") + path);
+  }));
+  return [...tones].map(([tone, path]) => drawn("path", {
+    d: path, class: tone ? "cell" : "cell empty", "fill-opacity": tone ? tone.toFixed(3) : null,
+  }));
 }
 
-function names(rowNames, columnNames, left, top) {
-  const across = columnNames.map((name, at) =>
-    drawn("text", { x: left + (at + 0.5) * CELL, y: top - 7, class: "middle" }, cut(name, CELL)));
+// Long words over narrow columns stand at a slant.
+function names(rowNames, columnNames, left, top, slanted) {
+  const across = columnNames.map((name, at) => {
+    const x = left + (at + 0.5) * CELL, y = top - 7;
+    const turn = slanted ? { transform: `rotate(-52 ${x} ${y})` } : { class: "middle" };
+    return drawn("text", { x, y, ...turn }, cut(name, slanted ? 48 : CELL));
+  });
   const down = rowNames.map((name, at) =>
     drawn("text", { x: left - 5, y: top + (at + 0.64) * CELL, class: "end" }, cut(name, left - 6)));
   return [...across, ...down];

@@ -34,11 +34,13 @@ function saturationRows() {
   return PART.slopes.map((slope) => {
     const row = REPORT.symptoms.find((one) => one.head_width === slope.head_width);
     return { ...row, scaled_slope: slope.scaled, unscaled_slope: slope.unscaled, head_width: slope.head_width };
-  });
+  }).filter((row) => Number.isFinite(row.scaled_entropy));
 }
 
 function drawSaturation() {
-  const rows = saturationRows(), x = rows.map((row) => row.head_width);
+  const rows = saturationRows();
+  if (rows.length < 2) return;
+  const x = rows.map((row) => row.head_width);
   fill("saturation", ...SATURATION.map(([name, top]) => saturationChart(name, top, x, rows)));
   const columns = SATURATION.flatMap(([name]) => ["scaled", "unscaled"].map((kind) => `${kind}_${name}`));
   const extra = ["scaled_gradient", "unscaled_gradient", "product_spread", "own_product"];
