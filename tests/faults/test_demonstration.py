@@ -43,7 +43,8 @@ def after(demonstration: Demonstration, name: str) -> Array:
 
 def softmax(row: Array) -> Array:
     powers: Array = np.exp(row)
-    return powers / powers.sum()
+    powers /= powers.sum()
+    return powers
 
 
 def projected(fixture: Fixture, role: str) -> Array:
