@@ -99,6 +99,19 @@ def test_two_runs_write_and_print_the_same_bytes(
     assert seen[0] == seen[1]
 
 
+@pytest.mark.parametrize(
+    ("argv", "seed"), [([], 5), (["--seed", "0"], 0), (["--seed", str(2**63 - 1)], 2**63 - 1)]
+)
+def test_the_seed_is_the_chapters_or_the_one_that_is_named(
+    repository: Path, argv: list[str], seed: int
+) -> None:
+    assert main(argv) == 0
+    assert json.loads(Path("evidence/evidence.json").read_text())["seed"] == seed
+    text = Path("evidence/evidence.yaml").read_text()
+    assert f"\nseed: {seed}\n" in text
+    assert f"- python -m faults evidence --seed {seed}\n" in text
+
+
 def test_the_record_says_nothing_of_the_folder_it_was_made_in(repository: Path) -> None:
     assert main(["--out", str(repository / "out")]) == 0
     for name in ("evidence.yaml", "evidence.json"):
