@@ -37,7 +37,7 @@ ASSUMED: Mapping[str, str] = {
     "sequential": "it assumes two sublayers in sequence",
     "unwindowed": "it assumes that every earlier token is visible",
     "heads": "it assumes a known number of heads that nothing mixes",
-    "reference": "it assumes weights of every role, ReLU and no positions, as the reference block has",
+    "reference": "it assumes the weights and layers of the reference block",
 }
 """Why a contract says nothing about a subject that does not claim this."""
 
@@ -104,17 +104,18 @@ def check(
     *,
     relatives: Iterable[Expected] = (),
     questions: Mapping[str, str] | None = None,
+    limits: Mapping[str, str] | None = None,
     roundoff: float = 0.0,
 ) -> Checked:
     """Examines the subject on every fixture, smallest first, and names what its signals look like.
 
     table, relatives: expected signatures; a relative is named only where it lies nearer than all of the table.
-    questions: what to ask about claims that could not be told; they leave a subject undecided. roundoff: spacing of
-    the output's numbers around 1, where that is coarser than 32 bits.
+    questions: what to ask about claims that could not be told; they leave a subject undecided. limits: contract ->
+    why it cannot be observed here. roundoff: spacing of the output's numbers around 1, where coarser than 32 bits.
     """
     detectors = tuple(_widened(detector, roundoff) for detector in DETECTORS)
     examinations = [examine(subject, fixture, detectors) for fixture in fixtures]
-    reasons = _Reasons(subject, questions or {}, roundoff)
+    reasons = _Reasons(subject, questions or {}, limits or {}, roundoff)
     findings = tuple(
         _finding(detector, reasons, fixtures, [examination.signals[at] for examination in examinations])
         for at, detector in enumerate(detectors)
@@ -158,6 +159,7 @@ def _widened(detector: Detector, roundoff: float) -> Detector:
 class _Reasons:
     subject: Subject
     questions: Mapping[str, str]
+    limits: Mapping[str, str]
     roundoff: float
 
     def against(self, detector: Detector) -> tuple[str, str]:
@@ -172,7 +174,8 @@ class _Reasons:
             return INAPPLICABLE, ASSUMED[missing[0]]
         if self.roundoff and detector.name in AMPLIFIED:
             return UNSEEN, "its output has too few bits for it"
-        return "", ""
+        reason = self.limits.get(detector.name, "")
+        return (UNSEEN, reason) if reason else ("", "")
 
     def given(self, detector: Detector) -> str:
         """Why the contract applies: the access it needs."""
@@ -193,7 +196,12 @@ def _finding(
     value = _worst(signals)
     if value is not None:
         return Finding(detector, value, HOLDS, reasons.given(detector), None)
-    return Finding(detector, None, UNSEEN, signals[-1].reason, None)
+    return Finding(detector, None, UNSEEN, _plain(signals[-1].reason), None)
+
+
+def _plain(text: str) -> str:
+    """What the subject raised, without the name of the exception that carried it here."""
+    return text.replace("SubjectRaised: ", "")
 
 
 def _worst(signals: Iterable[Signal]) -> float | None:
@@ -210,7 +218,7 @@ def _merged(findings: Sequence[Finding], examinations: Sequence[Examination]) ->
         for probe, word in examination.patterns.items():
             if word != "causal" or probe not in patterns:
                 patterns[probe] = word
-    failures = tuple(line for examination in examinations for line in examination.failures)
+    failures = tuple(_plain(line) for examination in examinations for line in examination.failures)
     return Examination(signals, patterns, failures)
 
 

@@ -13,7 +13,7 @@ KINDS = ("attention", "self_attention", "block", "model")
 LAYOUTS = ("bhtc", "bthc")
 MASKS = ("none", "additive", "keep", "hide")
 POSITIONS = ("none", "learned", "sinusoidal", "rope", "alibi")
-DESIGNS = ("sequential", "parallel", "sandwich", "scaled")
+DESIGNS = ("sequential", "parallel", "sandwich", "scaled", "sink", "qk_norm")
 FRAMEWORKS = ("numpy", "torch", "jax")
 
 
@@ -29,9 +29,10 @@ class Declaration:
     "model" (token ids -> logits). causal: assumed unless it is denied. layout of attention's arrays: "bhtc" [batch,
     head, token, channel] or "bthc". order: of query, key and value, e.g. "kqv". mask: how the caller passes one, as
     fourth argument: "none", "additive", "keep" (True may be seen) or "hide" (True may not). window: keys seen, the
-    own included; 0 for all. design: "sequential", "parallel", "sandwich" (norms on both sides of a branch) or
-    "scaled" (residual branches). output: index or name of the result in a tuple or mapping. framework: of the arrays
-    that the callable takes.
+    own included; 0 for all. design: one or several, with commas, of "sequential", "parallel" (both branches read x),
+    "sandwich" (norms on both sides of a branch), "scaled" (residual branches), "sink" (weights that need not sum to
+    1), "qk_norm" (q and k are normalised inside attention). output: index or name of the result in a tuple or
+    mapping. framework: of the arrays that the callable takes.
     """
 
     kind: str | None = None
@@ -59,7 +60,8 @@ class Declaration:
         _among("layout", self.layout, LAYOUTS)
         _among("mask", self.mask, MASKS)
         _among("positions", self.positions, (None, *POSITIONS))
-        _among("design", self.design, DESIGNS)
+        for word in self.design.split(","):
+            _among("design", word, DESIGNS)
         _among("dtype", self.dtype, DTYPES)
         _among("norm_kind", self.norm_kind, NORMS)
         _among("framework", self.framework, (None, *FRAMEWORKS))
@@ -73,6 +75,11 @@ class Declaration:
             raise Question(f"kv_heads: found {self.kv_heads}, required: a divisor of heads = {self.heads}")
         if (self.width or self.heads or 1) % (self.heads or 1):
             raise Question(f"heads: found {self.heads}, required: a divisor of width = {self.width}")
+
+    @property
+    def designs(self) -> frozenset[str]:
+        """Each of the words of `design`."""
+        return frozenset(self.design.split(","))
 
 
 def _among(name: str, value: object, known: tuple[object, ...]) -> None:
@@ -177,16 +184,37 @@ def _kind(described: Mapping[str, Any]) -> str | None:
 
 def claims(declared: Declaration) -> frozenset[str]:
     """What the contracts may assume, from what was declared."""
-    pre_norm = declared.kind == "block" and declared.norm != "post" and declared.design != "scaled"
+    designs = declared.designs
+    pre_norm = declared.kind == "block" and declared.norm != "post" and "scaled" not in designs
     held = {
         "causal": declared.causal is not False,
         "pre_norm": pre_norm,
-        "sequential": pre_norm and declared.design in ("sequential", "sandwich"),
+        "sequential": pre_norm and "parallel" not in designs,
         "unwindowed": declared.window == 0,
         # A norm behind the heads mixes their channels.
-        "heads": declared.heads is not None and declared.design != "sandwich",
+        "heads": declared.heads is not None and "sandwich" not in designs,
     }
     return frozenset(name for name, holds in held.items() if holds)
+
+
+ROTATED = "positions inside attention change q·k"
+DRAINED = "an attention sink takes some of the weight"
+NORMED = "queries and keys are normalised before their product: the scale is another one"
+
+
+def limits(declared: Declaration) -> dict[str, str]:
+    """Contract -> why what was declared keeps it from being observed."""
+    found: dict[str, str] = {}
+    if declared.kind == "attention" and declared.positions in ("rope", "alibi"):
+        found |= dict.fromkeys(("slope", "duplication"), ROTATED)
+    if declared.positions == "alibi":
+        found["zero_query"] = ROTATED
+    if "sink" in declared.designs:
+        hidden = ("rows", "first_token", "zero_query", "self_weight", "future_weight", "axis")
+        found |= dict.fromkeys(hidden, DRAINED)
+    if "qk_norm" in declared.designs:
+        found |= dict.fromkeys(("slope", "duplication"), NORMED)
+    return found
 
 
 def _asked(read: Declaration) -> Declaration:

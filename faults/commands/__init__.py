@@ -9,6 +9,10 @@ VERBS: dict[str, Text] = {
         "en": "inject faults into the correct block and report which detectors catch them",
         "zh": "把故障注入正确的 block，报告哪些检测器抓住了它们",
     },
+    "check": {
+        "en": "check somebody's own attention, block or model: which contract is broken, which fault it looks like",
+        "zh": "检查任意的 attention、block 或模型：哪条契约不成立，像哪种故障",
+    },
     "list": {
         "en": "the faults that can be injected",
         "zh": "列出可以注入的故障",

@@ -1,0 +1,80 @@
+"""Somebody's subject from its name on the command line to its answers: itself, and the blocks inside a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from detectors import foreign
+from detectors.checking import check
+from detectors.declaration import Question, limits
+from detectors.foreign import Foreign, Target
+from detectors.host import Guest, GuestError, Host, SubjectRaised
+from faults import registry, relatives, results
+from faults.answers import NO_SUBJECT, USAGE, Answer, answer
+
+
+@dataclass(frozen=True)
+class Request:
+    """One subject and how to look at it. given: declared keys said by flags. folder: where its process works."""
+
+    subject: str
+    init: str = ""
+    given: Mapping[str, Any] | None = None
+    python: str | None = None
+    folder: str | None = None
+    timeout: float = 60.0
+    seed: int = 0
+
+
+def answers(request: Request) -> list[Answer]:
+    """The subject's answer, then those of its blocks; an answer without findings where it cannot be used."""
+    try:
+        target = Target.parse(request.subject, request.init)
+        with Guest(request.python, request.folder, request.timeout) as guest:
+            return _all(guest, target, request)
+    except Question as question:
+        return [Answer(request.subject, cause=str(question), code=USAGE)]
+    except (GuestError, SubjectRaised) as error:
+        return [Answer(request.subject, cause=str(error), code=NO_SUBJECT)]
+
+
+def _all(guest: Host, target: Target, request: Request) -> list[Answer]:
+    given = request.given or {}
+    whole = Foreign(guest, foreign.load(guest, target), given)
+    found = [_answer(whole, request.subject, request.seed)]
+    names = whole.blocks() if found[0].checked is not None else []
+    # What was said of the model's tokens and output is not said of its blocks.
+    inner = {
+        key: value for key, value in given.items() if key not in ("kind", "output", "vocab", "max_length")
+    }
+    return found + [_block(guest, name, inner, request) for name in names]
+
+
+def _block(guest: Host, part: str, given: Mapping[str, Any], request: Request) -> Answer:
+    name = f"{request.subject}.{part}"
+    try:
+        block = Foreign(guest, foreign.describe(guest, part), {"kind": "block", **given}, part)
+        return _answer(block, name, request.seed)
+    except Question as question:
+        return Answer(name, cause=str(question), code=USAGE)
+
+
+def _answer(subject: Foreign, name: str, seed: int) -> Answer:
+    """Measures the subject; a refusal on the way makes it unusable, whatever was measured before."""
+    if not subject.problem:
+        faults = registry.all_faults()
+        checked = check(
+            subject.subject(name),
+            subject.fixtures(seed),
+            results.expected(faults),
+            relatives=relatives.expected(),
+            questions=subject.questions,
+            limits=limits(subject.declared),
+            roundoff=subject.roundoff,
+        )
+        found = answer(name, checked, subject.declared, faults)
+    if subject.problem:
+        return Answer(name, declared=subject.declared, cause=subject.problem, code=NO_SUBJECT)
+    return replace(found, notes=tuple(subject.notes))
