@@ -55,28 +55,25 @@ class Edit:
 def constants(path: str, source: str) -> Iterator[Edit]:
     """Every number at a module's or class's own level, moved, and every default changed."""
     tree = ast.parse(source)
-    for name, statement in _outside(tree):
-        yield from _numbers(path, name, statement)
+    for name, value in _outside(tree):
+        default = list(_default(path, name, value)) if name else []
+        yield from default or _numbers(path, name, value)
     for name, definition in definitions(tree):
         yield from _defaults(path, name, definition)
 
 
-def _outside(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
-    """Statements outside of functions, with the name of the class they stand in."""
+def _outside(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """Values assigned outside of functions, with the name of the class they stand in; there they are defaults."""
     for node in tree.body:
         inner = node.body if isinstance(node, ast.ClassDef) else [node]
         name = node.name if isinstance(node, ast.ClassDef) else ""
         for statement in inner:
             if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
-                yield name, statement
+                yield name, statement.value
 
 
-def _numbers(path: str, name: str, statement: ast.stmt) -> Iterator[Edit]:
-    """The changed numbers of one statement; in a class its value is a default and may be anything."""
-    value: ast.expr = statement.value  # type: ignore[attr-defined]  # an assignment, see `_outside`
-    if name and not isinstance(_plain(value), int | float):
-        yield from _default(path, name, value)
-        return
+def _numbers(path: str, name: str, value: ast.expr) -> Iterator[Edit]:
+    """The changed numbers in one value."""
     for node, keyword in _with_keyword(value, ""):
         for replacement in _moved(node, keyword):
             yield Edit(path, name, node, replacement, "threshold" if keyword == "threshold" else "constant")
@@ -260,7 +257,9 @@ def _offset(lines: list[bytes], line: int, column: int) -> int:
 
 
 def _atom(text: str) -> bool:
-    return isinstance(ast.parse(text, mode="eval").body, ast.Constant | ast.Attribute | ast.Name | ast.Call)
+    found = ast.parse(text, mode="eval").body
+    number = isinstance(found, ast.UnaryOp) and isinstance(found.operand, ast.Constant)
+    return number or isinstance(found, ast.Constant | ast.Attribute | ast.Name | ast.Call)
 
 
 def change(source: str, edit: Edit) -> Change:

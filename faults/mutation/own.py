@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from faults import registry
 from faults.model import Fault, Status, Variant
@@ -52,10 +52,15 @@ class Tests:
         return tuple(stage for stage in (own, tuple(ordered)) if stage)
 
     def mirror(self, module: str) -> tuple[str, ...]:
-        """tests/core/test_mask.py for core.mask, where there is such a file."""
-        folder, _, name = module.replace(".", "/").rpartition("/")
-        path = f"tests/{folder}/test_{name}.py"
-        return (path,) if (self.project / path).is_file() else ()
+        """tests/core/test_mask.py for core.mask, where there is such a file; see `mirrors`."""
+        return tuple(path for path in mirrors(module) if (self.project / path).is_file())[:1]
+
+
+def mirrors(module: str) -> tuple[str, str]:
+    """Where the tests of a module may lie: tests/a/b/test_c.py for a.b.c, or tests/a/b/test_b_c.py."""
+    *folders, name = module.split(".")
+    folder = "/".join(["tests", *folders])
+    return f"{folder}/test_{name}.py", f"{folder}/test_{'_'.join([*folders[-1:], name])}.py"
 
 
 def source_files(project: Path) -> list[str]:
@@ -190,5 +195,13 @@ def mutated_text(project: Path, mutant: Mutant) -> str:
 
 
 def seconds_of(tests: Iterable[str], known: Mapping[str, float]) -> float:
-    """The limit for some tests: fifteen times what they took unchanged, and half a minute to start."""
-    return 30.0 + 15.0 * sum(known.get(test, 0.0) for test in tests)
+    """The limit for tests, files or folders: fifteen times what they took unchanged, and a minute to start."""
+    names = set(tests)
+    took = sum(seconds for test, seconds in known.items() if names & {test, *_above(test)})
+    return 60.0 + 15.0 * took
+
+
+def _above(test: str) -> list[str]:
+    """The file of a test and the folders it lies in."""
+    file = test.partition("::")[0]
+    return [file, *(str(folder) for folder in PurePosixPath(file).parents)]

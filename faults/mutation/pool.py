@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -73,11 +73,14 @@ def _results(
         waiting.put(task)
     done: queue.SimpleQueue[Result] = queue.SimpleQueue()
     with _copies(project, count) as folders:
-        for folder in folders:
-            threading.Thread(target=_work, args=(folder, waiting, done), daemon=True).start()
+        threads = [threading.Thread(target=_work, args=(at, waiting, done), daemon=True) for at in folders]
+        for thread in threads:
+            thread.start()
         for at in range(len(tasks)):
             say(f"{at + 1}/{len(tasks)}")
             yield done.get()
+        for thread in threads:
+            thread.join()
 
 
 @contextmanager
@@ -104,16 +107,27 @@ def copy(project: Path, folder: Path) -> None:
 
 def _work(folder: Path, waiting: queue.SimpleQueue[Task], done: queue.SimpleQueue[Result]) -> None:
     """Feed one worker until nothing waits; a worker that dies is an error of its task, and is replaced."""
-    worker = None
-    while True:
-        try:
-            task = waiting.get_nowait()
-        except queue.Empty:
-            break
-        worker = worker if worker is not None and worker.poll() is None else start(folder)
+    worker: subprocess.Popen[str] | None = None
+    while (task := _next(waiting)) is not None:
+        if worker is not None and worker.poll() is not None:
+            _end(worker)
+            worker = None
+        worker = worker or start(folder)
         done.put(_ask(worker, task))
     if worker is not None:
-        worker.kill()
+        _end(worker)
+
+
+def _next(waiting: queue.SimpleQueue[Task]) -> Task | None:
+    try:
+        return waiting.get_nowait()
+    except queue.Empty:
+        return None
+
+
+def _end(worker: subprocess.Popen[str]) -> None:
+    worker.kill()
+    with suppress(OSError):  # what was written to a dead worker is not worth an error
         worker.communicate()
 
 

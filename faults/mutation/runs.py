@@ -98,11 +98,11 @@ def _failed(code: int, log: Path) -> Text:
 def _own(project: Path, config: Settings, changes: Touched | None, revision: str, say: Say) -> Record:
     """The verdicts of the programs of our own, their controls, and the comparison with the fault variants."""
     run = finished.read(project)
-    programs = everything(project, config, run)
+    tests = own.Tests(project, run)
+    programs = everything(project, config, run, tests)
     chosen = [program for program in programs if changes is None or changes.includes(program.mutant)]
     tasks = [_task(program, run.tests, _options(project)) for program in chosen]
-    extra = _control_tasks(project, config, tasks)
-    results = pool.run(project, [*extra, *tasks], say)
+    results = pool.run(project, [*_control_tasks(project, config, tasks, tests), *tasks], say)
     say("side by side")
     likeness, compared = _likeness(project, config, run)
     return Record(
@@ -115,11 +115,8 @@ def _own(project: Path, config: Settings, changes: Touched | None, revision: str
     )
 
 
-def everything(project: Path, config: Settings, run: finished.Finished) -> list[Program]:
+def everything(project: Path, config: Settings, run: finished.Finished, tests: own.Tests) -> list[Program]:
     """All programs that are tested next to mutmut's."""
-    if not (config.constants or config.decorated or config.semantic or config.child_process):
-        return []
-    tests = own.Tests(project, run)
     return [
         *own.edited(project, config, tests),
         *own.semantic(project, config, tests),
@@ -148,20 +145,26 @@ def _task(program: Program, seconds: Mapping[str, float], options: tuple[str, ..
 CONTROL = "control "
 
 
-def _control_tasks(project: Path, config: Settings, tasks: Iterable[pool.Task]) -> list[pool.Task]:
+def _control_tasks(
+    project: Path, config: Settings, tasks: Iterable[pool.Task], tests: own.Tests
+) -> list[pool.Task]:
     """The unchanged program with every first stage, and a change that no test may miss."""
-    first = dict.fromkeys(test for task in tasks for test in (task.stages or ((),))[0])
+    first = dict.fromkeys(test for task in tasks for stage in task.stages[:1] for test in stage)
+    if not first:
+        return []
     options = _options(project)
-    found = [pool.Task(f"{CONTROL}no_op", "", "", (tuple(first),), options)] if first else []
-    if first and config.controls:
+    found = [pool.Task(f"{CONTROL}no_op", "", "", (tuple(first),), options)]
+    if config.controls:
         path = config.controls.replace(".", "/") + ".py"
-        source = (project / path).read_text("utf-8")
-        function = functions(source)["must_die"]
-        dead = rewritten(source, function, [function.lines[0], "    raise ArithmeticError"])
-        folder, _, name = path.rpartition("/")
-        tests = (f"tests/{folder}/test_{name}",)
-        found.append(pool.Task(f"{CONTROL}must_die", path, dead, (tests,), options))
+        dead = _dead((project / path).read_text("utf-8"))
+        found.append(pool.Task(f"{CONTROL}must_die", path, dead, tests.stages(config.controls), options))
     return found
+
+
+def _dead(source: str) -> str:
+    """The module of controls with a function that only raises."""
+    function = functions(source)["must_die"]
+    return rewritten(source, function, [function.lines[0], "    raise ArithmeticError"])
 
 
 def _controls(results: Mapping[str, pool.Result]) -> tuple[Control, ...]:
@@ -201,7 +204,7 @@ def read(project: Path, config: Settings) -> Run:
     if kept.broken and not finished.exists(project):
         return Run((), broken=kept.broken)
     run = finished.read(project)
-    programs = everything(project, config, run)
+    programs = everything(project, config, run, own.Tests(project, run))
     mutants = [record.decided(mutant, kept.results) for mutant in run.mutants]
     mutants += [
         record.decided(program.mutant, kept.results)
