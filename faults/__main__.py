@@ -52,8 +52,13 @@ def dispatch(arguments: list[str]) -> int:
         print(f"faults {__version__}" if rest[0] == "--version" else program.help_text(spoken))
         return 0
     verb = known(rest[0], spoken)
-    run: Callable[[list[str]], int] = import_module(f"faults.commands.{verb}").main
+    run: Callable[[list[str]], int] = import_module(f"faults.commands.{module(verb)}").main
     return run(shared + rest[1:])
+
+
+def module(verb: str) -> str:
+    """The name of a verb's module: a verb may have a dash, a module may not."""
+    return verb.replace("-", "_")
 
 
 def split(arguments: list[str]) -> tuple[list[str], list[str]]:

@@ -8,9 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core import attention, block, vectors
+from core import (
+    attention,
+    block,
+    feed_forward,
+    generate,
+    heads,
+    model,
+    norm,
+    residual,
+    self_attention,
+    vectors,
+)
 from core import positions as core_positions
 from core.attention import AttentionTrace
+from core.model_config import ModelConfig, block_parameters
 from core.parameters import Parameters
 from detectors import plain_block
 from detectors.fixtures import Extents, Fixture
@@ -139,3 +151,61 @@ def dot_product(a: Array, b: Array) -> float:
 def self_information(p: float) -> float:
     """core's -log2(p), in bits."""
     return vectors.self_information(p)
+
+
+def project(x: Array, weights: Mapping[str, Array], head_count: int) -> tuple[Array, Array, Array]:
+    """core's query, key and value of one head count, each [batch, head, token, channel]."""
+    return self_attention.project(x, weights, head_count, head_count)
+
+
+def merge(attended: Array) -> Array:
+    """core's merge of [batch, head, token, channel] to [batch, token, head * channel]."""
+    return heads.merge_heads(attended)
+
+
+def pre_norm(x: Array, matrix: Array, gain: Array, shift: Array) -> Array:
+    """core's pre-norm residual around the branch h -> h matrix, [batch, token, channel]."""
+    return residual.pre_norm(x, x, lambda h: norm.layer_norm(h, gain, shift), lambda h: h @ matrix)
+
+
+def feed(x: Array, weights: Mapping[str, Array]) -> Array:
+    """core's feed-forward network with ReLU, [batch, token, channel]."""
+    return feed_forward.feed_forward(x, weights, "relu")
+
+
+def run_block(x: Array, weights: Mapping[str, Array], head_count: int) -> Array:
+    """core's pre-norm causal block with LayerNorm and ReLU, [batch, token, channel]."""
+    return block.block(x, Parameters(weights), block.BlockConfig(heads=head_count))
+
+
+class Language:
+    """A small language model of core without positions: weights, logits, loss, one step, generation."""
+
+    def __init__(self, extents: Extents, layers: int, seed: int) -> None:
+        shape = block.BlockConfig(heads=extents.heads)
+        self.heads = extents.heads
+        self.config = ModelConfig(extents.vocab, extents.width, layers, 64, shape, positions="none")
+        self.parameters = model.init_model(self.config, seed)
+
+    def nested(self, values: Parameters | None = None) -> dict[str, Any]:
+        """The parameters, or others of the same roles, as plain arrays: blocks is a list with one dict each."""
+        found = self.parameters if values is None else values
+        whole: dict[str, Any] = {
+            role: array for role, array in found.items() if not role.startswith("blocks.")
+        }
+        return whole | {
+            "blocks": [dict(block_parameters(found, layer)) for layer in range(self.config.layers)]
+        }
+
+    def logits(self, tokens: Array) -> Array:
+        """Logits [batch, token, vocabulary]."""
+        return model.logits(tokens, self.parameters, self.config)
+
+    def loss_and_gradients(self, tokens: Array, targets: Array) -> tuple[float, dict[str, Any]]:
+        """The loss in nats, and its gradients in the form of `nested`."""
+        loss, gradients = model.loss_and_gradients(tokens, targets, self.parameters, self.config)
+        return loss, self.nested(gradients)
+
+    def generate(self, prompt: Array, new_tokens: int) -> Array:
+        """The prompt and the likeliest tokens after it, [batch, token]."""
+        return generate.generate(prompt, self.parameters, self.config, new_tokens)

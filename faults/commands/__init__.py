@@ -37,5 +37,9 @@ VERBS: dict[str, Text] = {
         "en": "the mutation score: which changes of the source the tests miss",
         "zh": "变异得分：测试放过了源码的哪些改动",
     },
+    "clean-room": {
+        "en": "check a block that a learner wrote from its interface alone",
+        "zh": "检查学习者只凭接口独立写出的 block",
+    },
 }
 """Verb -> one line about it. A verb's module is imported only when it is called: start-up time counts."""
