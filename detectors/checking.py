@@ -120,7 +120,7 @@ def check(
         _finding(detector, reasons, fixtures, [examination.signals[at] for examination in examinations])
         for at, detector in enumerate(detectors)
     )
-    merged = _merged(findings, examinations)
+    merged = _merged(findings, examinations, subject.kind == "attention" or "heads" in subject.declares)
     candidates, named = _named(merged, table, relatives)
     found = verdict(findings, bool(questions and "pre_norm" in questions))
     return Checked(subject, found, findings, candidates, named, merged.patterns, merged.failures)
@@ -210,14 +210,19 @@ def _worst(signals: Iterable[Signal]) -> float | None:
     return next((value for value in values if value != value), max(values, default=None))
 
 
-def _merged(findings: Sequence[Finding], examinations: Sequence[Examination]) -> Examination:
-    """All fixtures as one examination: what fired anywhere, and for each probe the first pattern that is not causal."""
+def _merged(findings: Sequence[Finding], examinations: Sequence[Examination], heads: bool) -> Examination:
+    """All fixtures as one examination: what fired anywhere, and for each probe the first pattern that is not causal.
+
+    Without a known number of heads, as many tokens as heads is nothing special.
+    """
     signals = tuple(Signal(finding.detector, finding.value, finding.reason) for finding in findings)
     patterns: dict[str, str] = {}
     for examination in reversed(examinations):
         for probe, word in examination.patterns.items():
             if word != "causal" or probe not in patterns:
                 patterns[probe] = word
+    if "calls" in patterns and not heads:
+        patterns["calls"] = "fail"
     failures = tuple(_plain(line) for examination in examinations for line in examination.failures)
     return Examination(signals, patterns, failures)
 

@@ -15,6 +15,7 @@ from detectors.block.skip import LARGE
 from detectors.declaration import Declaration
 from detectors.fixtures import Extents, Fixture
 from detectors.host import HOME, OURS, GuestError, Host, SubjectRaised
+from detectors.observation import plain
 from detectors.subject import Subject
 
 Array = NDArray[Any]
@@ -33,6 +34,9 @@ ROUNDOFF = {"bfloat16": 2.0**-7, "float16": 2.0**-10}
 """Spacing of the numbers around 1."""
 
 NORM = "is it a pre-norm block without its skip, or a post-norm block? say --norm pre or --norm post"
+HEADS_ASKED = 3
+"""Heads of query, key and value for attention that does not say how many: unlike any other extent."""
+
 HEADS = "how many heads are there? say --heads N"
 
 
@@ -98,7 +102,8 @@ class Foreign:
 
     def fixture(self, tokens: int, batch: int = 2, seed: int = 0) -> Fixture:
         """Tokens of the subject's own width or vocabulary; `heads` is 1 where it is not known."""
-        declared, heads = self.declared, self.declared.heads or 1
+        declared = self.declared
+        heads = declared.heads or (HEADS_ASKED if declared.kind == "attention" and not declared.width else 1)
         extents = Extents(
             batch=batch,
             tokens=tokens,
@@ -130,7 +135,7 @@ class Foreign:
         fixture = self.fixture(min(TOKENS[0], self.declared.max_length or TOKENS[0]))
         try:
             if self.declared.kind == "attention":
-                self._attention(*(fixture.draw(letter, 1, fixture.extents.heads, 3, 4) for letter in "qkv"))
+                self._attention(*plain(fixture))
                 return
             (self._model if self.declared.kind == "model" else self._block)(fixture.x, {})
             self._find_roles(fixture)
@@ -213,8 +218,17 @@ class Foreign:
 
     def _attention(self, query: Array, key: Array, value: Array) -> Array:
         """Values wider than d_k go through in parts: much code takes only as many channels as keys have."""
-        parts = [self._attend(query, key, part) for part in _parts(value, query.shape[-1])]
+        parts = [self._grouped(query, key, part) for part in _parts(value, query.shape[-1])]
         return np.concatenate(parts, axis=-1)[..., : value.shape[-1]]
+
+    def _grouped(self, query: Array, key: Array, value: Array) -> Array:
+        """With fewer key/value heads each call serves one query head of every group, with the keys meant for it."""
+        group = (self.declared.heads or 1) // (self.declared.kv_heads or self.declared.heads or 1)
+        if group == 1:
+            return self._attend(query, key, value)
+        outputs = [self._attend(query, key[:, at::group], value[:, at::group]) for at in range(group)]
+        own = np.arange(query.shape[1])
+        return np.stack([outputs[head % group][:, head] for head in own], axis=1)
 
     def _attend(self, query: Array, key: Array, value: Array) -> Array:
         declared = self.declared

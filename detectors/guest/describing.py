@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .calling import writable
@@ -39,7 +39,10 @@ def describe(subject: Any, wanted: dict[str, list[str]]) -> dict[str, Any]:
 
 def _declared(subject: Any, names: list[str]) -> dict[str, Any]:
     found = {name: field(subject, name) for name in names}
-    plain = {name: value for name, value in found.items() if value is not None}
+    # An object's attribute of that name may be a method of its own; in a mapping every key was meant.
+    said = isinstance(subject, Mapping)
+    plain = {name: value for name, value in found.items() if said or isinstance(value, (str, int))}
+    plain = {name: value for name, value in plain.items() if value is not None}
     decoded: dict[str, Any] = json.loads(json.dumps(plain, default=str))
     return decoded
 
