@@ -150,7 +150,11 @@ def test_the_wider_dtype_of_input_and_parameters_wins() -> None:
     config = BlockConfig(2)
     wide, x = block.init_block(4, config), drawn(1, 1, 3, 4)
     narrow = block.init_block(4, config, dtype=np.float32)
-    assert block.block(x.astype(np.float32), wide, config).dtype == np.float64
+    narrow_x = x.astype(np.float32)
+    assert np.array_equal(
+        block.block(narrow_x, wide, config), block.block(narrow_x.astype(np.float64), wide, config)
+    )
+    assert block.block(narrow_x, wide, config).dtype == np.float64
     assert block.block(x, narrow, config).dtype == np.float64
 
 
