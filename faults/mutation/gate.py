@@ -63,10 +63,18 @@ def judge(run: Run, bars: Bars, parts: tuple[tuple[Part, Row], ...], total: Row)
     broken, failed = _broken(run), _failed(run, bars, parts, total)
     if broken:
         return Judgement(BROKEN, tuple(broken + failed))
-    if not total.mutants:
-        nothing = _said("no mutants: nothing was tested", "没有变异体：什么也没有测试")
-        return Judgement(NOTHING, (nothing, *failed))
+    if total.mutants == total.unchecked:
+        return Judgement(NOTHING, (_nothing(run), *failed))
     return Judgement(FAILED if failed else GOOD, tuple(failed), tuple(_notes(run, bars)))
+
+
+def _nothing(run: Run) -> Text:
+    if run.since:
+        return _said(
+            f"no mutant is touched by what changed since {run.since}: nothing was tested",
+            f"自 {run.since} 以来的改动没有涉及任何变异体：什么也没有测试",
+        )
+    return _said("no mutants: nothing was tested", "没有变异体：什么也没有测试")
 
 
 def _broken(run: Run) -> list[Text]:

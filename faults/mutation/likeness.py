@@ -27,7 +27,7 @@ Behaviour = tuple[Array | None, ...]
 VARIABLE = "MUTANT_UNDER_TEST"
 """Where mutmut's functions look for the mutant to run; empty for none."""
 
-TOLERANCE = 1e-9
+TOLERANCE = 1e-11
 """Relative: two ways of writing one formula round differently."""
 
 FIXTURES = (

@@ -27,6 +27,9 @@ LOG = "mutmut.log"
 COMMAND = [sys.executable, "-c", MUTMUT, "run"]
 TAIL = 300
 
+NOBODY = "no mutant has this name"
+"""Makes mutmut generate the mutants and learn what the tests reach, and then stop."""
+
 
 def fresh(project: Path, config: Settings, revision: str, say: Say) -> None:
     """Runs mutmut and then everything of our own, from nothing; the folder of mutants holds the result."""
@@ -47,8 +50,9 @@ def clean(project: Path) -> None:
     folder = project / finished.FOLDER
     if not folder.exists():
         return
-    known = any(folder.rglob("*.meta")) or (folder / finished.STATS).exists() or not any(folder.iterdir())
-    if not known:
+    marks = (finished.STATS, LOG)
+    known = any(folder.rglob("*.meta")) or any((folder / mark).exists() for mark in marks)
+    if not known and any(folder.iterdir()):
         raise FaultsError(
             f"{folder}: found a folder that mutmut did not make; move it away, mutmut needs the name"
         )
@@ -57,18 +61,26 @@ def clean(project: Path) -> None:
 
 def _mutmut(project: Path, config: Settings, changes: Touched | None, say: Say) -> tuple[Text, ...]:
     """Why mutmut did not finish; nothing where it did. Mutants that took too long are run again alone."""
-    first = [f"{config.controls}.*"] if changes is not None and config.controls else []
-    broken = _call(project, first)
+    broken = _call(project, []) if changes is None else _chosen(project, config, changes)
     if broken:
         return broken
-    if changes is not None:
-        names = [mutant.key for mutant in finished.read(project).mutants if changes.includes(mutant)]
-        broken = _call(project, names) if names else ()
     late = [mutant.key for mutant in finished.read(project).mutants if mutant.status is Status.TIMEOUT]
-    if late and not broken:
+    if late:
         say(f"again, alone: {len(late)}")
-        broken = _call(project, ["--max-children", "1", *late])
-    return broken
+    return _call(project, ["--max-children", "1", *late]) if late else ()
+
+
+def _chosen(project: Path, config: Settings, changes: Touched) -> tuple[Text, ...]:
+    """Runs the controls and the mutants that changes touch, which is known once mutmut has seen what tests reach."""
+    broken = _call(project, [NOBODY])
+    if not (project / finished.FOLDER / finished.STATS).exists():
+        return broken
+    names = [
+        mutant.key
+        for mutant in finished.read(project).mutants
+        if changes.includes(mutant) or mutant.module == config.controls
+    ]
+    return _call(project, names) if names else ()
 
 
 def _call(project: Path, arguments: Sequence[str]) -> tuple[Text, ...]:
@@ -142,7 +154,10 @@ def _task(program: Program, seconds: Mapping[str, float], options: tuple[str, ..
     )
 
 
-CONTROL = "control "
+CONTROL = "edit that "
+"""Begins the key of a control, which no mutant's does."""
+
+NO_OP, MUST_DIE = f"{CONTROL}changes nothing", f"{CONTROL}must die"
 
 
 def _control_tasks(
@@ -153,11 +168,11 @@ def _control_tasks(
     if not first:
         return []
     options = _options(project)
-    found = [pool.Task(f"{CONTROL}no_op", "", "", (tuple(first),), options)]
+    found = [pool.Task(NO_OP, "", "", (tuple(first),), options)]
     if config.controls:
         path = config.controls.replace(".", "/") + ".py"
         dead = _dead((project / path).read_text("utf-8"))
-        found.append(pool.Task(f"{CONTROL}must_die", path, dead, tests.stages(config.controls), options))
+        found.append(pool.Task(MUST_DIE, path, dead, tests.stages(config.controls), options))
     return found
 
 
@@ -168,14 +183,9 @@ def _dead(source: str) -> str:
 
 
 def _controls(results: Mapping[str, pool.Result]) -> tuple[Control, ...]:
-    expected = {f"{CONTROL}no_op": Status.SURVIVED, f"{CONTROL}must_die": Status.KILLED}
+    expected = {NO_OP: Status.SURVIVED, MUST_DIE: Status.KILLED}
     return tuple(
-        Control(
-            key.removeprefix(CONTROL),
-            status,
-            results[key].status,
-            results[key].killed_by or results[key].reason,
-        )
+        Control(key, status, results[key].status, results[key].killed_by or results[key].reason)
         for key, status in expected.items()
         if key in results
     )

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faults.mutation.model import Mutant, Row, ScoreReport
+from faults.mutation.model import Mutant, Origin, ScoreReport
 from reports import table
 from reports.mutation import cells
 from reports.mutation.words import COLUMNS, say
+from reports.words import STATUS
 from reports.wrap import wrap
 
 WIDTH = 100
+LONGEST = 56
+"""Letters of a test's name in a table."""
+
 FEW = 3
 """Tests named under a survivor; with -v all."""
 
@@ -66,31 +70,34 @@ def parts(report: ScoreReport, language: str, style: str) -> str:
 def variants(report: ScoreReport, language: str, style: str) -> str:
     """One row for each fault variant: how the contract suite took it, and what mutmut makes of it."""
     alike = {entry.variant: entry.keys for entry in report.run.likeness}
-    by_key = {mutant.key: mutant for mutant in report.run.mutants}
-    names = ["name", "mutants", "killed", "survived", "score", "cost"]
     compared = report.run.compared is not None
     body = [
-        [*cells.cells(row, names), by_key[row.name].killed_by or "-", *_like(alike, row, language, compared)]
-        for row in report.variants
+        [*_variant(mutant, language), *_like(alike.get(mutant.key, ()), language, compared)]
+        for mutant in report.run.mutants
+        if mutant.origin is Origin.SEMANTIC
     ]
-    headers = [say("variant", language), *(COLUMNS[name][language] for name in names[1:])]
-    headers += [say("killed by", language), *([say("side by side", language)] if compared else [])]
-    align = [*names, *["name"] * (len(headers) - len(names))]
-    return _draw(headers, body, style, align, (0, 0, 0, 0, 0, 0, 48, 40)[: len(headers)])
+    headers = [say(name, language) for name in ("variant", "status", "killed by")]
+    headers += [say("side by side", language)] if compared else []
+    return _draw(headers, body, style, ["name"] * len(headers))
 
 
-def _like(alike: dict[str, tuple[str, ...]], row: Row, language: str, compared: bool) -> list[str]:
-    keys = alike.get(row.name, ())
+def _variant(mutant: Mutant, language: str) -> list[str]:
+    """Name, status and the test that killed it, without its folders."""
+    status = STATUS[mutant.status][language] if mutant.status else COLUMNS["unchecked"][language]
+    file, separator, test = mutant.killed_by.partition("::")
+    killer = f"{file.rpartition('/')[2]}{separator}{test}"
+    return [mutant.key, status, killer if len(killer) <= LONGEST else f"{killer[: LONGEST - 1]}…"]
+
+
+def _like(keys: Sequence[str], language: str, compared: bool) -> list[str]:
     if not compared:
         return []
     return [say("writes", language, count=len(keys), key=keys[0]) if keys else say("nothing", language)]
 
 
-def _draw(
-    headers: Sequence[str], body: Rows, style: str, names: Sequence[str], widths: Sequence[int] = ()
-) -> str:
+def _draw(headers: Sequence[str], body: Rows, style: str, names: Sequence[str]) -> str:
     align = "".join("l" if name == "name" else "r" for name in names)
-    return table.draw(headers, body, widths or [0] * len(headers), align, style)
+    return table.draw(headers, body, [0] * len(headers), align, style)
 
 
 def survivors(report: ScoreReport, language: str, verbosity: int) -> list[str]:

@@ -45,6 +45,7 @@ WORDS: dict[str, Text] = {
     "bar": both("required", "要求"),
     "part": both("part", "部分"),
     "variant": both("variant", "变体"),
+    "status": both("status", "状态"),
     "killed by": both("killed by", "被谁杀死"),
     "side by side": both("mutmut's operators", "mutmut 的算子"),
     "writes": both("{count}: {key}", "{count} 个：{key}"),

@@ -66,6 +66,13 @@ def test_in_a_partial_run_mutants_that_were_not_chosen_have_no_verdict() -> None
     assert judged(mutants(KILLED, None), since="main").exit_code == 0
 
 
+def test_a_partial_run_that_touched_nothing_is_no_pass() -> None:
+    judgement = judged(mutants(None), since="main")
+    assert judgement.exit_code == 5
+    assert english(judgement) == ["no mutant is touched by what changed since main: nothing was tested"]
+    assert chinese(judgement) == ["自 main 以来的改动没有涉及任何变异体：什么也没有测试"]
+
+
 def test_what_breaks_the_run_comes_before_what_survived() -> None:
     line: Text = {"en": "mutmut ended with 1", "zh": "mutmut 以 1 结束"}
     judgement = judged(mutants(KILLED, SURVIVED), broken=(line,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import subprocess
 import sys
@@ -232,6 +233,14 @@ def test_what_is_the_same_in_every_bit_is_alike(value: Any) -> None:
 )
 def test_extremes_are_recognised_in_the_precision_they_are_in(value: Any, names: list[str]) -> None:
     assert list(prover.extremes_in(value)) == names
+
+
+def test_tasks_come_from_stdin_and_answers_go_to_stdout(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps([task(folder, SAME, "bytecode")])))
+    prover.main()
+    assert json.loads(capsys.readouterr().out) == {"m1": ""}
 
 
 def test_the_prover_answers_by_key_in_a_process_of_its_own(folder: Path) -> None:

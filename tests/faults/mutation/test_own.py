@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from faults import registry
+from faults.model import Status
+from faults.mutation import finished, own
+from faults.mutation.model import Origin
+from faults.mutation.settings import Settings
+from tests.faults.mutation.made_run import FAST, LARGER, SLOW, TIMES, project, put
+
+PYPROJECT = '[tool.mutmut]\nsource_paths = ["shop", "single.py"]\n'
+USER = "from shop import box\nfrom shop.box import LIMIT\n\n\ndef use():\n    return box\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    put(tmp_path / "pyproject.toml", PYPROJECT)
+    put(tmp_path / "single.py", "SIZE = 2.0\n")
+    put(tmp_path / "shop/user.py", USER)
+    return project(tmp_path)
+
+
+def selection(folder: Path, **reached: list[str]) -> own.Tests:
+    run = finished.read(folder)
+    known = {**run.reached, **{name.replace("__", "."): tuple(tests) for name, tests in reached.items()}}
+    return own.Tests(folder, finished.Finished(run.mutants, run.sources, run.broken, run.tests, known))
+
+
+def test_source_files_are_those_that_mutmut_looks_at(folder: Path) -> None:
+    assert own.source_files(folder) == ["shop/box.py", "shop/user.py", "single.py"]
+
+
+@pytest.mark.parametrize(
+    ("path", "module"),
+    [
+        ("core/mask.py", "core.mask"),
+        ("core/__init__.py", "core"),
+        ("src/shop/box.py", "shop.box"),
+        ("a.py", "a"),
+    ],
+)
+def test_a_file_has_the_name_it_is_imported_by(path: str, module: str) -> None:
+    assert own.module_of(path) == module
+
+
+def test_numbers_and_defaults_of_the_packages_named_are_changed(folder: Path) -> None:
+    programs = own.edited(folder, Settings(constants=("shop",)), selection(folder))
+    assert [program.mutant.key for program in programs] == ["shop.box:constant_1"]
+    (program,) = programs
+    assert program.mutant.status is None
+    assert (program.mutant.origin, program.mutant.module) == (Origin.OWN, "shop.box")
+    assert (program.mutant.change.before, program.mutant.change.after) == ("LIMIT = 3", "LIMIT = 4")
+    assert "LIMIT = 4" in program.text
+    assert program.path == "shop/box.py"
+
+
+def test_only_the_packages_named_are_changed(folder: Path) -> None:
+    tests = selection(folder)
+    assert own.edited(folder, Settings(), tests) == []
+    assert own.edited(folder, Settings(constants=("sho",)), tests) == []
+    keys = [program.mutant.key for program in own.edited(folder, Settings(constants=("single",)), tests)]
+    assert keys == ["single:constant_1"]
+
+
+def test_of_other_packages_only_decorated_functions_are_changed(folder: Path) -> None:
+    put(
+        folder / "shop/user.py",
+        "LIMIT = 1\n\nclass A:\n    @property\n    def f(self):\n        return self.a + 1\n",
+    )
+    programs = own.edited(folder, Settings(decorated=("shop",)), selection(folder))
+    assert [program.mutant.key for program in programs] == [
+        "shop.user.A.f:operator_1",
+        "shop.user.A.f:literal_1",
+    ]
+
+
+def test_mutants_of_one_kind_are_numbered(folder: Path) -> None:
+    put(folder / "single.py", "A = 1\nB = 2\nT = f(threshold=1.0)\n")
+    programs = own.edited(folder, Settings(constants=("single",)), selection(folder))
+    names = ["constant_1", "constant_2", "threshold_1", "threshold_2"]
+    assert [program.mutant.key for program in programs] == [f"single:{name}" for name in names]
+
+
+def test_the_mirroring_test_file_comes_first_and_then_whatever_reaches_the_module(folder: Path) -> None:
+    put(folder / "tests/shop/test_box.py", "")
+    assert selection(folder).stages("shop.box") == (("tests/shop/test_box.py",), (FAST, SLOW))
+
+
+def test_a_test_file_may_carry_the_name_of_its_folder_too(folder: Path) -> None:
+    put(folder / "tests/shop/test_shop_box.py", "")
+    assert selection(folder).mirror("shop.box") == ("tests/shop/test_shop_box.py",)
+    put(folder / "tests/shop/test_box.py", "")
+    assert selection(folder).mirror("shop.box") == ("tests/shop/test_box.py",)
+    assert own.mirrors("single") == ("tests/test_single.py", "tests/test_single.py")
+
+
+def test_tests_of_the_mirroring_file_do_not_run_twice(folder: Path) -> None:
+    put(folder / "tests/shop/test_box.py", "")
+    tests = selection(folder, shop__box__x_f=["tests/shop/test_box.py::test_a"])
+    assert tests.stages("shop.box") == (("tests/shop/test_box.py",), (FAST, SLOW))
+
+
+def test_tests_of_modules_that_import_it_count(folder: Path) -> None:
+    more = "tests/test_user.py::test_use"
+    assert selection(folder, shop__user__x_use=[more]).stages("shop.box") == ((more, FAST, SLOW),)
+
+
+def test_a_module_that_nothing_reaches_has_no_stages(folder: Path) -> None:
+    assert selection(folder).stages("single") == ()
+
+
+def test_without_a_suite_there_are_no_semantic_mutants(folder: Path) -> None:
+    assert own.semantic(folder, Settings(), selection(folder)) == []
+
+
+def test_every_fault_variant_is_a_program_of_the_suite_under_injection(folder: Path) -> None:
+    home = Path(registry.__file__).parent
+    for fault in registry.all_faults():
+        put(folder / f"faults/{fault.name}/fault.py", (home / fault.name / "fault.py").read_text())
+    put(folder / "tests/core/test_mask.py", "")
+    programs = own.semantic(folder, Settings(semantic=("tests/core",)), selection(folder))
+    by_key = {program.mutant.key: program for program in programs}
+    assert list(by_key) == [f"{f.name}/{v.name}" for f in registry.all_faults() for v in f.variants]
+    program = by_key["mask_adds_zero/zero"]
+    assert program.arguments == ("-p", "faults.mutation.injected", "--fault", "mask_adds_zero/zero")
+    assert program.stages == (("tests/core/test_mask.py",), ("tests/core",))
+    assert (program.path, program.text) == ("", "")
+    change = program.mutant.change
+    assert (program.mutant.module, program.mutant.origin) == ("core.mask", Origin.SEMANTIC)
+    assert (change.path, change.function, change.before) == (
+        "faults/mask_adds_zero/fault.py",
+        "zero",
+        "core.mask.causal_mask",
+    )
+    line = (home / "mask_adds_zero/fault.py").read_text().splitlines()[change.place.line - 1]
+    assert line[change.place.column - 1 : change.place.end_column - 1] == '"zero"'
+    assert by_key["missing_scale/absent"].stages == (("tests/core",),)
+
+
+def test_a_mutant_of_a_declared_module_that_no_test_reached_is_tested_in_its_child(folder: Path) -> None:
+    mutants = finished.read(folder).mutants
+    config = Settings(child_process={"shop.box": ("tests/test_guest.py",)})
+    (program,) = own.child_process(folder, config, mutants)
+    assert program.mutant.key == TIMES
+    assert program.mutant.status is Status.NO_COVERAGE
+    assert program.stages == (("tests/test_guest.py",),)
+    expected = (folder / "shop/box.py").read_text().replace("self.width * unit", "self.width / unit")
+    assert program.text == expected
+    assert own.child_process(folder, Settings(), mutants) == []
+
+
+def test_the_text_of_a_mutant_is_plain_python(folder: Path) -> None:
+    larger = next(mutant for mutant in finished.read(folder).mutants if mutant.key == LARGER)
+    text = own.mutated_text(folder, larger)
+    ast.parse(text)
+    assert text == (folder / "shop/box.py").read_text().replace("first > second", "first >= second")
+
+
+def test_the_limit_follows_what_the_tests_took() -> None:
+    known = {"tests/a/test_a.py::x": 1.0, "tests/a/test_a.py::y": 2.0, "tests/ab/test_b.py::x": 4.0}
+    assert own.seconds_of([], known) == 60.0
+    assert own.seconds_of(["tests/a/test_a.py::y"], known) == 90.0
+    assert own.seconds_of(["tests/a/test_a.py"], known) == 105.0
+    assert own.seconds_of(["tests/a", "tests/a/test_a.py::x"], known) == 105.0
+    assert own.seconds_of(["tests"], known) == 165.0

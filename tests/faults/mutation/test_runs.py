@@ -1,0 +1,363 @@
+"""What is run, in which order, and what is kept of it. The tools themselves stand in here as functions."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faults.model import Control, FaultsError, Status
+from faults.mutation import own, pool, processes, record, runs, since
+from faults.mutation.model import Likeness, Run
+from faults.mutation.pool import Result, Task
+from faults.mutation.record import Record
+from faults.mutation.settings import Settings
+from faults.mutation.since import Touched
+from tests.faults.mutation.made_run import CODES, LARGER, MUTATED, SOURCE, STATS, TIMES, UNIT, project, put
+
+PYPROJECT = """
+[tool.mutmut]
+source_paths = ["shop"]
+pytest_add_cli_args_test_selection = ["tests", "--ignore=tests/slow"]
+"""
+CONTROLS = "def must_die(first, second):\n    return first - second / 4\n"
+
+
+@dataclass
+class Tools:
+    """Stands in for mutmut and the workers, and remembers what it was asked."""
+
+    project: Path
+    codes: list[dict[str, int | None]] = field(default_factory=list)
+    """What each call of mutmut leaves behind as verdicts."""
+    exits: list[int] = field(default_factory=list)
+    calls: list[list[str]] = field(default_factory=list)
+    tasks: list[Task] = field(default_factory=list)
+    status: Status = Status.KILLED
+
+    def mutmut(self, command: Sequence[str], **options: Any) -> Any:
+        self.calls.append(list(command[len(runs.COMMAND) :]))
+        assert options["cwd"] == self.project
+        assert options["env"]["PYTHONDONTWRITEBYTECODE"] == "1"
+        assert command[: len(runs.COMMAND)] == runs.COMMAND
+        options["stdout"].write("mutmut says\r why")
+        if self.codes:
+            project(self.project, self.codes.pop(0))
+        return type("Done", (), {"returncode": self.exits.pop(0) if self.exits else 0})
+
+    def run(self, folder: Path, tasks: Sequence[Task], say: Any) -> dict[str, Result]:
+        assert folder == self.project
+        self.tasks = list(tasks)
+        ends = {runs.NO_OP: Status.SURVIVED}
+        return {t.key: Result(t.key, ends.get(t.key, self.status), "", "test_a", 0.5) for t in tasks}
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tools:
+    put(tmp_path / "pyproject.toml", PYPROJECT)
+    put(tmp_path / "shop/box.py", SOURCE)
+    put(tmp_path / "shop/controls.py", CONTROLS)
+    made = Tools(tmp_path)
+    monkeypatch.setattr(subprocess, "run", made.mutmut)
+    monkeypatch.setattr(pool, "run", made.run)
+    monkeypatch.setattr(pool, "processors", lambda: 2)
+    return made
+
+
+def said(text: str) -> None:
+    """Nobody listens."""
+
+
+def test_mutmut_runs_from_a_clean_state_on_every_processor(tools: Tools) -> None:
+    project(tools.project)
+    put(tools.project / "mutants/old.txt", "old")
+    tools.codes = [CODES]
+    runs.fresh(tools.project, Settings(), "", said)
+    assert tools.calls == [["--max-children", "2"]]
+    assert not (tools.project / "mutants/old.txt").exists()
+    assert "mutmut says" in (tools.project / "mutants/mutmut.log").read_text()
+
+
+def test_what_took_too_long_is_run_again_alone(tools: Tools) -> None:
+    tools.codes = [{**CODES, UNIT: 36}, {**CODES, UNIT: 1}]
+    heard: list[str] = []
+    runs.fresh(tools.project, Settings(), "", heard.append)
+    assert tools.calls == [["--max-children", "2"], ["--max-children", "1", UNIT]]
+    assert heard[:2] == ["mutmut", "again, alone: 1"]
+
+
+def test_a_failing_baseline_breaks_the_run_and_nothing_more_is_done(tools: Tools) -> None:
+    tools.exits = [1]
+    runs.fresh(tools.project, Settings(constants=("shop",)), "", said)
+    run = runs.read(tools.project, Settings())
+    assert tools.tasks == []
+    assert len(tools.calls) == 1
+    (line,) = run.broken
+    assert line["en"] == (
+        "mutmut ended with 1, its tests must pass before anything is mutated: ... mutmut says why"
+    )
+    assert line["zh"].startswith("mutmut 以 1 结束；")
+    assert run.mutants == ()
+
+
+def test_a_second_run_that_fails_breaks_the_run_too(tools: Tools) -> None:
+    tools.codes, tools.exits = [{**CODES, UNIT: 36}], [0, 3]
+    runs.fresh(tools.project, Settings(), "", said)
+    assert [line["en"][:20] for line in runs.read(tools.project, Settings()).broken] == [
+        "mutmut ended with 3,"
+    ]
+
+
+def test_a_folder_of_somebody_else_is_left_alone(tools: Tools) -> None:
+    put(tools.project / "mutants/picture.txt", "mine")
+    with pytest.raises(FaultsError, match=r"mutants: found a folder that mutmut did not make; move it away"):
+        runs.fresh(tools.project, Settings(), "", said)
+    assert (tools.project / "mutants/picture.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["mutmut-stats.json", "mutmut.log", "shop/a.py.meta", ""])
+def test_a_folder_of_mutmut_is_removed(tmp_path: Path, name: str) -> None:
+    (tmp_path / "mutants").mkdir()
+    if name:
+        put(tmp_path / "mutants" / name, "")
+    runs.clean(tmp_path)
+    assert not (tmp_path / "mutants").exists()
+    runs.clean(tmp_path)
+
+
+def test_mutants_of_our_own_are_run_and_kept_beside_those_of_mutmut(tools: Tools) -> None:
+    tools.codes = [CODES]
+    config = Settings(constants=("shop",))
+    runs.fresh(tools.project, config, "", said)
+    constant = "shop.box:constant_1"
+    assert [task.key for task in tools.tasks] == [runs.NO_OP, constant]
+    task = tools.tasks[1]
+    assert (task.path, "LIMIT = 4" in task.text) == ("shop/box.py", True)
+    assert task.arguments == ("--ignore=tests/slow",)
+    # Both tests of the statistics reach the module: 1.51 s of tests.
+    assert task.seconds == pytest.approx(60 + 15 * 1.51)
+    run = runs.read(tools.project, config)
+    statuses = {mutant.key: mutant.status for mutant in run.mutants}
+    assert statuses == {
+        LARGER: Status.SURVIVED,
+        UNIT: Status.KILLED,
+        TIMES: Status.NO_COVERAGE,
+        constant: Status.KILLED,
+    }
+    own = run.mutants[-1]
+    assert (own.killed_by, own.seconds) == ("test_a", 0.5)
+    assert run.controls == (Control(runs.NO_OP, Status.SURVIVED, Status.SURVIVED, "test_a"),)
+    assert run.broken == ()
+    assert run.sources["shop/box.py"] == SOURCE
+    assert run.seconds is not None
+
+
+def test_the_controls_of_our_own_programs_are_the_unchanged_one_and_one_that_only_raises(
+    tools: Tools,
+) -> None:
+    tools.codes = [CODES]
+    put(tools.project / "tests/shop/test_controls.py", "")
+    config = Settings(constants=("shop",), controls="shop.controls")
+    runs.fresh(tools.project, config, "", said)
+    same, dead = tools.tasks[:2]
+    assert (same.key, same.path, same.text) == (runs.NO_OP, "", "")
+    assert same.stages == (tools.tasks[2].stages[0],)
+    assert (dead.key, dead.path) == (runs.MUST_DIE, "shop/controls.py")
+    assert dead.text == "def must_die(first, second):\n    raise ArithmeticError\n"
+    assert dead.stages == (("tests/shop/test_controls.py",),)
+    kept = record.read(tools.project).controls
+    assert [(control.expected, control.status) for control in kept] == [
+        (Status.SURVIVED, Status.SURVIVED),
+        (Status.KILLED, Status.KILLED),
+    ]
+
+
+def test_a_program_that_was_not_run_has_no_verdict(tools: Tools) -> None:
+    tools.codes = [CODES]
+    runs.fresh(tools.project, Settings(), "", said)
+    run = runs.read(tools.project, Settings(constants=("shop",)))
+    assert [mutant.status for mutant in run.mutants if mutant.key == "shop.box:constant_1"] == [None]
+
+
+def test_a_file_changed_since_its_own_mutants_ran_breaks_the_run(tools: Tools) -> None:
+    tools.codes = [CODES]
+    config = Settings(constants=("shop",))
+    runs.fresh(tools.project, config, "", said)
+    put(tools.project / "shop/box.py", SOURCE.replace("LIMIT = 3", "LIMIT = 5"))
+    assert [line["en"] for line in runs.read(tools.project, config).broken] == [
+        "shop/box.py: the file has changed since mutmut ran; run it again"
+    ]
+
+
+def test_a_mutant_reached_in_a_child_process_alone_takes_the_verdict_of_its_tests(tools: Tools) -> None:
+    tools.codes = [CODES]
+    config = Settings(child_process={"shop.box": ("tests/test_guest.py",)})
+    runs.fresh(tools.project, config, "", said)
+    assert [(task.key, task.stages) for task in tools.tasks[1:]] == [(TIMES, (("tests/test_guest.py",),))]
+    run = runs.read(tools.project, config)
+    assert {mutant.key: mutant.status for mutant in run.mutants}[TIMES] is Status.KILLED
+    assert len(run.mutants) == 3
+
+
+# Partial runs
+
+
+def partial(tools: Tools, monkeypatch: pytest.MonkeyPatch, *functions: str) -> Run:
+    """A run since a revision that changed these functions of shop/box.py."""
+    changed = Touched(frozenset(("shop/box.py", name) for name in functions), frozenset())
+    monkeypatch.setattr(since, "touched", lambda folder, revision: changed)
+    none = dict.fromkeys(CODES)
+    tools.codes = [none, {**none, LARGER: 1}]
+    tools.exits = [1, 0]
+    runs.fresh(tools.project, Settings(constants=("shop",)), "main", said)
+    return runs.read(tools.project, Settings(constants=("shop",)))
+
+
+def test_a_partial_run_learns_what_tests_reach_and_runs_what_is_touched(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = partial(tools, monkeypatch, "larger")
+    assert tools.calls == [["--max-children", "2", runs.NOBODY], ["--max-children", "2", LARGER]]
+    assert (run.since, run.broken) == ("main", ())
+    assert [mutant.status for mutant in run.mutants] == [Status.KILLED, None, None, None]
+    assert tools.tasks == []
+
+
+def test_a_change_outside_of_functions_touches_the_constants_too(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partial(tools, monkeypatch, "")
+    assert tools.calls[1] == ["--max-children", "2", LARGER, UNIT, TIMES]
+    assert [task.key for task in tools.tasks[1:]] == ["shop.box:constant_1"]
+
+
+def test_where_nothing_is_touched_nothing_is_run(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    partial(tools, monkeypatch)
+    assert len(tools.calls) == 1
+
+
+def test_a_partial_run_on_a_failing_baseline_is_broken(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(since, "touched", lambda folder, revision: Touched(frozenset(), frozenset()))
+    tools.exits = [1]
+    runs.fresh(tools.project, Settings(), "main", said)
+    assert len(runs.read(tools.project, Settings()).broken) == 1
+
+
+def test_the_controls_are_part_of_every_partial_run(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(since, "touched", lambda folder, revision: Touched(frozenset(), frozenset()))
+    tools.codes, tools.exits = [dict.fromkeys(CODES), CODES], [1, 0]
+    runs.fresh(tools.project, Settings(controls="shop.box"), "main", said)
+    assert tools.calls[1] == ["--max-children", "2", LARGER, UNIT, TIMES]
+
+
+# Side by side, and equivalents
+
+
+def test_the_mutants_of_core_are_held_against_the_fault_variants(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def ask(*arguments: Any) -> Any:
+        asked.append(arguments)
+        return {"missing_scale/absent": [core], "missing_scale/twice": []}
+
+    core, late = LARGER.replace("shop", "core"), "core.box.x_larger__mutmut_2"
+    for name, text in (("core/box.py", SOURCE), ("mutants/core/box.py", MUTATED + MUTATED)):
+        put(tools.project / name, text)
+    monkeypatch.setattr(processes, "ask", ask)
+    monkeypatch.setattr(own, "semantic", lambda *arguments: [])
+    tools.codes = [CODES]
+    monkeypatch.setattr(runs, "clean", lambda folder: None)
+    put(tools.project / "mutants/core/box.py.meta", json.dumps({"exit_code_by_key": {core: 1, late: 36}}))
+    put(tools.project / "mutants/mutmut-stats.json", json.dumps(STATS))
+    runs.fresh(tools.project, Settings(semantic=("tests",)), "", said)
+    (arguments, keys, folder, variables) = asked[0]
+    assert (arguments, keys) == (["-m", "faults.mutation.likeness"], [core])
+    assert folder == tools.project / "mutants"
+    assert variables["PYTHONPATH"] == str(folder)
+    assert variables["MUTANT_UNDER_TEST"] == ""
+    kept = record.read(tools.project)
+    assert kept.likeness == (Likeness("missing_scale/absent", (core,)), Likeness("missing_scale/twice", ()))
+    assert kept.compared == 1
+
+
+def test_without_semantic_mutants_nothing_is_compared(tools: Tools) -> None:
+    tools.codes = [CODES]
+    runs.fresh(tools.project, Settings(), "", said)
+    assert runs.read(tools.project, Settings()).compared is None
+
+
+def test_controls_of_mutmut_do_not_count(tools: Tools) -> None:
+    tools.codes = [CODES]
+    runs.fresh(tools.project, Settings(), "", said)
+    run = runs.read(tools.project, Settings(controls="shop.box"))
+    assert [control.name for control in run.controls] == ["must_die", "must_live"]
+    assert len(run.mutants) == 3
+
+
+EQUIVALENT = """
+- function: shop.box.larger
+  line: "if first > second:"
+  mutated: "if first >= second:"
+  reason: equal ones are one
+  proof: inputs
+  inputs: pairs
+  extremes: [zero]
+"""
+CONFIG = Settings(equivalents="same.yaml", proofs="proofs.py")
+
+
+def test_proved_equivalents_are_marked(tools: Tools) -> None:
+    folder = project(tools.project)
+    put(folder / "same.yaml", EQUIVALENT)
+    put(folder / "proofs.py", "def pairs(seed):\n    return [(0.0, float(at)) for at in range(10000)]\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess, "run", REAL_RUN)
+        run = runs.read(folder, CONFIG)
+    assert run.unproved == ()
+    assert {mutant.key: mutant.equivalent for mutant in run.mutants}[LARGER] == "equal ones are one"
+
+
+def test_what_is_no_equivalent_is_not_marked(tools: Tools) -> None:
+    folder = project(tools.project)
+    put(folder / "same.yaml", EQUIVALENT)
+    put(folder / "proofs.py", "def pairs(seed):\n    return [(0.0, -0.0)] * 10000\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess, "run", REAL_RUN)
+        run = runs.read(folder, CONFIG)
+    assert [line["en"].partition("not proved: ")[2] for line in run.unproved] == [
+        "input 1 tells them apart: (0.0, -0.0)"
+    ]
+
+
+def test_a_list_that_does_not_exist_is_empty(tmp_path: Path) -> None:
+    assert runs.read(project(tmp_path), CONFIG).unproved == ()
+
+
+def test_a_child_that_fails_is_said_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(
+        FaultsError, match=r"^-c import sys; sys\.exit\('why'\): ended with 1 \(why\); required is 0$"
+    ):
+        processes.ask(["-c", "import sys; sys.exit('why')"], [], tmp_path, processes.environment())
+
+
+def test_a_child_answers_in_json(tmp_path: Path) -> None:
+    program = "import json, os, sys; print(json.dumps([json.load(sys.stdin), os.environ['X'], os.getcwd()]))"
+    found = processes.ask(["-c", program], {"a": 1}, tmp_path, processes.environment(X="y"))
+    assert found == [{"a": 1}, "y", str(tmp_path)]
+
+
+def test_a_run_without_a_record_is_read_as_it_is(tmp_path: Path) -> None:
+    run = runs.read(project(tmp_path), Settings())
+    assert (len(run.mutants), run.controls, run.seconds, run.since) == (3, (), None, "")
+    assert record.read(tmp_path) == Record()
+    assert pool.processors() >= 1
+
+
+REAL_RUN = subprocess.run
