@@ -13,91 +13,27 @@ import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
-VIEWS = frozenset(
-    [
-        "view",
-        "_unsafe_view",
-        "reshape",
-        "transpose",
-        "t",
-        "permute",
-        "expand",
-        "clone",
-        "contiguous",
-        "unsqueeze",
-        "squeeze",
-        "select",
-        "slice",
-        "split",
-        "split_with_sizes",
-        "chunk",
-        "unbind",
-        "unsafe_split",
-        "unsafe_chunk",
-        "cat",
-        "stack",
-        "_to_copy",
-        "alias",
-        "detach",
-        "copy_",
-        "neg",
-        "repeat",
-        "repeat_interleave",
-        "index_select",
-        "index",
-        "gather",
-        "view_as_complex",
-        "view_as_real",
-        "_conj",
-        "as_strided",
-        "lift_fresh",
-        "flatten",
-        "_reshape_alias",
-        "index_put_",
-        "slice_scatter",
-        "roll",
-        "flip",
-        "view_as",
-        "movedim",
-        "tanh",
-    ]
-)
-MASKS = frozenset(
-    [
-        "add",
-        "add_",
-        "sub",
-        "sub_",
-        "rsub",
-        "masked_fill",
-        "masked_fill_",
-        "where",
-        "maximum",
-        "clamp",
-        "clamp_min",
-        "amax",
-        "index_put",
-    ]
-)
-STATISTICS = frozenset(
-    [
-        "pow",
-        "mean",
-        "rsqrt",
-        "sqrt",
-        "linalg_vector_norm",
-        "norm",
-        "sum",
-        "var",
-        "var_mean",
-        "square",
-        "reciprocal",
-        "amax",
-        "max",
-    ]
-)
-PROJECTIONS = frozenset(["mm", "addmm", "linear", "conv1d", "convolution", "_addmm_activation"])
-NORMS = frozenset(["native_layer_norm", "rms_norm", "_fused_rms_norm", "layer_norm"])
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+VIEWS = _names("""
+    view _unsafe_view reshape _reshape_alias view_as flatten transpose t permute movedim expand clone contiguous
+    unsqueeze squeeze select slice split split_with_sizes chunk unbind unsafe_split unsafe_chunk cat stack _to_copy
+    alias detach copy_ neg repeat repeat_interleave index_select index gather view_as_complex view_as_real _conj
+    as_strided lift_fresh index_put_ slice_scatter roll flip tanh
+""")
+"""Ops that keep the gain; tanh too, which a soft cap puts around scores that are small beside it."""
+
+MASKS = _names("add add_ sub sub_ rsub masked_fill masked_fill_ where maximum clamp clamp_min amax index_put")
+STATISTICS = _names("pow mean rsqrt sqrt linalg_vector_norm norm sum var var_mean square reciprocal amax max")
+SCALES = _names("mul mul_ div div_ true_divide")
+PROJECTIONS = _names("linear conv1d convolution addmm _addmm_activation")
+PRODUCTS = _names("mm bmm baddbmm")
+NORMS = _names("native_layer_norm rms_norm _fused_rms_norm layer_norm")
+SOFTMAXES = _names("_softmax _safe_softmax _log_softmax")
+WRITES = _names("copy_ index_put_ slice_scatter")
 FUSED = "scaled_dot_product"
 
 
@@ -137,20 +73,29 @@ class Book:
     """Notes what is known of each tensor. The tensors are kept, so that an id means one of them only."""
 
     def __init__(self, torch: Any) -> None:
-        self.torch, self.sites = torch, []  # type: Any, list[dict[str, Any]]
+        self.torch = torch
+        self.sites: list[dict[str, Any]] = []
         self._known: dict[int, Known] = {}
+        self._filled: dict[int, Known] = {}
         self._kept: list[Any] = []
 
     def of(self, value: Any) -> Known | None:
-        return self._known.get(id(value)) if isinstance(value, self.torch.Tensor) else None
+        """What is known of a tensor itself, or of what was written into the memory it shares."""
+        if not isinstance(value, self.torch.Tensor):
+            return None
+        known = self._known.get(id(value))
+        return known if known is not None else self._filled.get(_memory(value))
 
-    def tell(self, output: Any, known: Known | None) -> None:
+    def tell(self, output: Any, known: Known | None, written: bool = False) -> None:
+        """Notes what is known of the outputs; `written`: into memory that was there before."""
         if known is None:
             return
         for tensor in output if isinstance(output, (tuple, list)) else (output,):
             if isinstance(tensor, self.torch.Tensor):
                 self._known[id(tensor)] = known
                 self._kept.append(tensor)
+                if written:
+                    self._filled[_memory(tensor)] = known
 
     def note(self, name: str, function: Any, args: Any, kwargs: Any, output: Any) -> None:
         """One aten op."""
@@ -158,36 +103,46 @@ class Book:
             self._fused(function, args, kwargs)
             self.tell(output[0] if isinstance(output, tuple) else output, Known("mixed"))
         elif name in PROJECTIONS:
-            self.tell(output, Known("projection", _alpha(name, kwargs)))
-        elif name in ("bmm", "baddbmm"):
-            self.tell(output, self._product(args[-2:], kwargs))
+            self.tell(output, Known("projection", float(kwargs.get("alpha", 1))))
+        elif name in PRODUCTS:
+            self.tell(output, self._product(args[-2:], float(kwargs.get("alpha", 1))))
         elif name in NORMS:
             inside = self.of(args[0])
             again = inside is not None and inside.what == "projection"
             self.tell(output, Known("projection", normalised=again))
-        elif name in ("_softmax", "_safe_softmax"):
-            self._softmax(self.of(args[0]), output, args[1] if len(args) > 1 else -1)
+        elif name in SOFTMAXES:
+            self._softmax(name, args, output)
         else:
-            self.tell(output, self._elementwise(name, args, kwargs, output))
+            self.tell(output, self._elementwise(name, args, kwargs, output), written=name in WRITES)
 
-    def _product(self, pair: Any, kwargs: dict[str, Any]) -> Known:
-        left, right = (self.of(tensor) for tensor in pair)
-        if left is None or right is None or left.what != "projection" or right.what != "projection":
+    def _product(self, pair: Any, alpha: float) -> Known:
+        """Two projections make a score, weights mix values; anything else is a projection by some weight."""
+        known = [self.of(tensor) for tensor in pair]
+        kinds = [found.what if found is not None else "" for found in known]
+        if "weights" in kinds:
             return Known("mixed")
-        gain = left.gain * right.gain * float(kwargs.get("alpha", 1))
+        if kinds != ["projection", "projection"] or any(map(self._is_weight, pair)):
+            return Known("projection", alpha)
+        left, right = (found for found in known if found is not None)
+        gain = left.gain * right.gain * alpha
         return Known("score", gain, pair[0].shape[-1], left.normalised or right.normalised)
+
+    def _is_weight(self, tensor: Any) -> bool:
+        return isinstance(tensor, self.torch.nn.Parameter)
 
     def _elementwise(self, name: str, args: Any, kwargs: Any, output: Any) -> Known | None:
         values = list(args[0]) if args and isinstance(args[0], (tuple, list)) else list(args)
         known = [found for found in map(self.of, values) if found is not None]
         if not known:
             return None
-        if name in ("mul", "mul_", "div", "div_", "true_divide"):
+        if name in SCALES:
             return self._scaled(name.rstrip("_"), values, output)
         if name == "exp":
             return replace(known[0], what="exponential") if known[0].what == "score" else None
         if name in STATISTICS and known[0].what in ("projection", "statistic", "exponential"):
             return replace(known[0], what="statistic" if known[0].what != "exponential" else "total")
+        if name in MASKS and len(values) > 1 and self.of(values[1]) is not None:
+            known[-1] = replace(known[-1], gain=known[-1].gain * float(kwargs.get("alpha", 1)))
         if name in VIEWS or name in MASKS:
             return max(known, key=lambda found: (found.what == "score", abs(found.gain)))
         return None
@@ -206,54 +161,84 @@ class Book:
             return first
         number = self._number(values[1] if first is not None else values[0])
         if number is None:
-            return known
-        return replace(
-            known, gain=known.gain * (number if name == "mul" else 1 / number if number else math.inf)
-        )
+            # On a projection that is RoPE; on a score a factor of its own for each head, or a mask.
+            return replace(known, normalised=known.normalised or known.what == "score")
+        factor = number if name == "mul" else 1 / number if number else math.inf
+        return replace(known, gain=known.gain * factor)
 
     def _number(self, value: Any) -> float | None:
-        """A Python number or a tensor with one element; None for any other tensor, such as RoPE's cosines."""
-        if isinstance(value, self.torch.Tensor):
-            return float(value) if value.numel() == 1 else None
-        return float(value) if isinstance(value, (int, float)) else None
+        """A Python number or a tensor of equal ones; None for any other tensor, such as RoPE's cosines."""
+        if not isinstance(value, self.torch.Tensor):
+            return float(value) if isinstance(value, (int, float)) else None
+        if not value.numel() or value.is_complex():
+            return None
+        first = value.flatten()[0]
+        return float(first) if bool((value == first).all()) else None
 
-    def _softmax(self, known: Known | None, output: Any, axis: int) -> None:
+    def _softmax(self, name: str, args: Any, output: Any) -> None:
+        known, axis = self.of(args[0]), args[1] if len(args) > 1 else -1
+        weights = output.exp() if name == "_log_softmax" else output
         if known is not None and known.what == "score":
-            self._site(known, output, axis)
+            self._site(known, weights, axis)
         self.tell(output, Known("weights"))
 
     def _fused(self, function: Any, args: Any, kwargs: Any) -> None:
         names = [argument.name for argument in function._schema.arguments]
         given = {**dict(zip(names, args)), **kwargs}
         query, key = given["query"], given["key"]
-        sides = [self.of(side) or Known("projection") for side in (query, key)]
-        scale = given.get("scale") or query.shape[-1] ** -0.5
-        gain = sides[0].gain * sides[1].gain * scale
-        scores = query.float() @ key.float().transpose(-1, -2) * scale
+        known = [self.of(side) or Known("projection") for side in (query, key)]
+        scale = given.get("scale")
+        scale = query.shape[-1] ** -0.5 if scale is None else scale
+        gain = known[0].gain * known[1].gain * scale
+        scores = query.float() @ _spread(key, query).float().transpose(-1, -2) * scale
+        weights = self._masked(scores, given).softmax(-1)
+        normalised = known[0].normalised or known[1].normalised
+        self._site(Known("score", gain, query.shape[-1], normalised), weights, -1, fused=True)
+
+    def _masked(self, scores: Any, given: dict[str, Any]) -> Any:
         mask = given.get("attn_mask", given.get("attn_bias"))
         if mask is not None:
             scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == self.torch.bool else scores + mask
         if given.get("is_causal"):
-            seen = self.torch.ones(scores.shape[-2:], dtype=self.torch.bool).tril()
+            seen = self.torch.ones(scores.shape[-2:], dtype=self.torch.bool, device=scores.device).tril()
             scores = scores.masked_fill(~seen, -math.inf)
-        normalised = sides[0].normalised or sides[1].normalised
-        self._site(Known("score", gain, query.shape[-1], normalised), scores.softmax(-1), -1, fused=True)
+        return scores
 
     def _site(self, known: Known, weights: Any, axis: int, fused: bool = False) -> None:
+        seen = weights.detach().double().cpu().numpy()
+        last = axis in (-1, weights.dim() - 1)
+        if not last and axis in (-2, weights.dim() - 2) and _turned(seen):
+            seen, last = seen.swapaxes(-1, -2), True
         self.sites.append(
             {
                 "gain": known.gain,
                 "head_width": known.head_width,
                 "normalised": known.normalised,
-                "last_axis": axis in (-1, weights.dim() - 1),
+                "last_axis": last,
                 "fused": fused,
-                **looked_at(weights.detach().double().cpu().numpy()),
+                **looked_at(seen),
             }
         )
 
 
-def _alpha(name: str, kwargs: dict[str, Any]) -> float:
-    return float(kwargs.get("alpha", 1)) if name == "addmm" else 1.0
+def _memory(tensor: Any) -> int:
+    """The address of a tensor's storage, which its views share."""
+    try:
+        return int(tensor.untyped_storage().data_ptr())
+    except (RuntimeError, NotImplementedError):  # a tensor without storage of its own
+        return id(tensor)
+
+
+def _spread(key: Any, query: Any) -> Any:
+    """Keys repeated for grouped queries, where the kernel does that itself."""
+    return key.repeat_interleave(query.shape[-3] // key.shape[-3], -3) if query.dim() > 3 else key
+
+
+def _turned(weights: Any) -> bool:
+    """Whether scores are kept as [key, query]: only then is the future, read so, without weight."""
+    if weights.shape[-1] != weights.shape[-2]:
+        return False
+    return bool(looked_at(weights.swapaxes(-1, -2))["future"] == 0 and looked_at(weights)["future"] != 0)
 
 
 def looked_at(weights: Any) -> dict[str, Any]:

@@ -1,0 +1,276 @@
+"""One attention operation per layer, however it is written in PyTorch: the gain it has is known by construction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from detectors.guest import conversion, subjects, torch_sites
+
+torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+HEADS, HEAD_WIDTH, TOKENS = 3, 4, 5
+WIDTH = HEADS * HEAD_WIDTH
+ROOT = HEAD_WIDTH**-0.5
+
+Attend = Callable[[Any, Any, Any], Any]
+Score = Callable[[Any, Any], Any]
+
+
+def past(tokens: int = TOKENS) -> Any:
+    """[query, key]: True for what may be seen."""
+    return torch.ones(tokens, tokens, dtype=torch.bool).tril()
+
+
+def hidden(scores: Any) -> Any:
+    return scores.masked_fill(~past(scores.shape[-1]), -math.inf)
+
+
+def fused(**options: Any) -> Attend:
+    kernel = torch.nn.functional.scaled_dot_product_attention
+    return lambda q, k, v: kernel(q, k, v, **options)
+
+
+def weighed(score: Score, softmax: Callable[[Any], Any] = lambda scores: scores.softmax(-1)) -> Attend:
+    return lambda q, k, v: softmax(hidden(score(q, k))) @ v
+
+
+def product(q: Any, k: Any) -> Any:
+    return q @ k.transpose(-1, -2)
+
+
+def flat_product(q: Any, k: Any, alpha: float) -> Any:
+    flat = [side.reshape(-1, TOKENS, HEAD_WIDTH) for side in (q, k)]
+    found = torch.baddbmm(torch.zeros(1, 1, 1), flat[0], flat[1].transpose(1, 2), beta=0, alpha=alpha)
+    return found.view(*q.shape[:3], TOKENS)
+
+
+def by_hand(scores: Any) -> Any:
+    odds = torch.exp(scores - scores.amax(-1, keepdim=True))
+    return odds / odds.sum(-1, keepdim=True)
+
+
+def angles() -> Any:
+    return torch.arange(TOKENS)[:, None] / 100 ** (torch.arange(0, HEAD_WIDTH, 2) / HEAD_WIDTH)
+
+
+def turned(x: Any) -> Any:
+    """RoPE on halves, in real numbers."""
+    first, second = x.chunk(2, -1)
+    cosine, sine = angles().cos().repeat(1, 2), angles().sin().repeat(1, 2)
+    return x * cosine + torch.cat([-second, first], -1) * sine
+
+
+def turned_pairs(x: Any) -> Any:
+    """RoPE on neighbours, written into an empty tensor."""
+    first, second, made = x[..., ::2], x[..., 1::2], torch.empty_like(x)
+    made[..., ::2] = first * angles().cos() - second * angles().sin()
+    made[..., 1::2] = first * angles().sin() + second * angles().cos()
+    return made
+
+
+def turned_complex(x: Any) -> Any:
+    """RoPE as a product of complex numbers."""
+    pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2).contiguous())
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles()), angles())).flatten(3)
+
+
+def keys_first(q: Any, k: Any, v: Any) -> Any:
+    scores = (product(k, q) * ROOT).masked_fill(~past().T, -math.inf)
+    return scores.softmax(-2).transpose(-1, -2) @ v
+
+
+def grouped(q: Any, k: Any, v: Any) -> Any:
+    wider = torch.cat([q, q[:, :1]], 1)
+    return fused(is_causal=True, enable_gqa=True)(wider, k[:, :2], v[:, :2])[:, :HEADS]
+
+
+FLOAT_MASK = torch.zeros(TOKENS, TOKENS).masked_fill(~past(), -math.inf)
+LARGE_MASK = torch.triu(torch.full((TOKENS, TOKENS), -1e9), 1)
+
+RIGHT: dict[str, Attend] = {
+    "fused, is_causal": fused(is_causal=True),
+    "fused, boolean mask": fused(attn_mask=past()),
+    "fused, float mask": fused(attn_mask=FLOAT_MASK),
+    "fused, scale said": fused(is_causal=True, scale=ROOT),
+    "fused, scale on q": lambda q, k, v: fused(is_causal=True, scale=1.0)(q * ROOT, k, v),
+    "fused, RoPE": lambda q, k, v: fused(is_causal=True)(turned(q), turned(k), v),
+    "fused, grouped queries": grouped,
+    "on scores": weighed(lambda q, k: product(q, k) / math.sqrt(HEAD_WIDTH)),
+    "on q": weighed(lambda q, k: product(q * ROOT, k)),
+    "on both": weighed(lambda q, k: product(q * ROOT**0.5, k * ROOT**0.5)),
+    "tensor of no axes": weighed(lambda q, k: product(q, k) / torch.sqrt(torch.tensor(float(HEAD_WIDTH)))),
+    "tensor of one number": weighed(lambda q, k: product(q, k) * torch.tensor([ROOT])),
+    "in place, times": weighed(lambda q, k: product(q, k).mul_(ROOT)),
+    "in place, over": weighed(lambda q, k: product(q, k).div_(HEAD_WIDTH**0.5)),
+    "in place, on a view": weighed(lambda q, k: product(q.mul_(ROOT), k)),
+    "einsum": weighed(lambda q, k: torch.einsum("bhtc,bhsc->bhts", q, k) * ROOT),
+    "baddbmm": weighed(lambda q, k: flat_product(q, k, ROOT)),
+    "added with alpha": lambda q, k, v: torch.add(LARGE_MASK, product(q, k), alpha=ROOT).softmax(-1) @ v,
+    "softmax by hand": weighed(lambda q, k: product(q, k) * ROOT, by_hand),
+    "log-softmax": weighed(lambda q, k: product(q, k) * ROOT, lambda s: s.log_softmax(-1).exp()),
+    "where, -1e9": lambda q, k, v: (
+        torch.where(past(), product(q, k) * ROOT, torch.tensor(-1e9)).softmax(-1) @ v
+    ),
+    "soft cap": weighed(lambda q, k: 50 * torch.tanh(product(q, k) * ROOT / 50)),
+    "RoPE, halves": weighed(lambda q, k: product(turned(q), turned(k)) * ROOT),
+    "RoPE, pairs": weighed(lambda q, k: product(turned_pairs(q), turned_pairs(k)) * ROOT),
+    "RoPE, complex": weighed(lambda q, k: product(turned_complex(q), turned_complex(k)) * ROOT),
+    "keys before queries": keys_first,
+}
+"""Attention with the right scale: gain 1 / sqrt(d_k)."""
+
+WRONG: dict[str, tuple[Attend, float]] = {
+    "absent": (weighed(product), 1.0),
+    "by the model's width": (weighed(lambda q, k: product(q, k) * WIDTH**-0.5), WIDTH**-0.5),
+    "twice": (weighed(lambda q, k: product(q * ROOT, k) * ROOT), ROOT**2),
+    "twice, fused": (lambda q, k, v: fused(is_causal=True)(q * ROOT, k, v), ROOT**2),
+    "absent, fused": (fused(is_causal=True, scale=1.0), 1.0),
+    "absent, baddbmm": (weighed(lambda q, k: flat_product(q, k, 1.0)), 1.0),
+    "absent, RoPE": (weighed(lambda q, k: product(turned(q), turned(k))), 1.0),
+    "upside down": (weighed(lambda q, k: product(q, k) * HEAD_WIDTH**0.5), HEAD_WIDTH**0.5),
+    "behind the softmax": (weighed(product, lambda s: s.softmax(-1) * ROOT), 1.0),
+}
+"""Attention with another gain, given beside it."""
+
+
+def l2(x: Any) -> Any:
+    return torch.nn.functional.normalize(x, dim=-1)
+
+
+def rms(x: Any) -> Any:
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+
+
+def layer(x: Any) -> Any:
+    return torch.nn.functional.layer_norm(x, (HEAD_WIDTH,))
+
+
+OTHER: dict[str, Attend] = {
+    "L2 norm of q and k": weighed(lambda q, k: 10 * product(l2(q), l2(k))),
+    "RMS norm of q and k": lambda q, k, v: fused(is_causal=True)(rms(q), rms(k), v),
+    "LayerNorm of q and k": weighed(lambda q, k: product(layer(q), layer(k)) * ROOT),
+    "a factor for each head": weighed(lambda q, k: product(q, k) * torch.rand(HEADS, 1, 1)),
+}
+"""Attention whose scale is a matter of its own."""
+
+
+def followed(attend: Attend) -> list[dict[str, Any]]:
+    """The sites of a self-attention layer around this attention."""
+    torch.manual_seed(0)
+    inward, outward = torch.nn.Linear(WIDTH, 3 * WIDTH), torch.nn.Linear(WIDTH, WIDTH)
+    x = torch.randn(2, TOKENS, WIDTH)
+
+    def run() -> Any:
+        shape = (2, TOKENS, HEADS, HEAD_WIDTH)
+        q, k, v = (part.view(shape).transpose(1, 2) for part in inward(x).split(WIDTH, -1))
+        return outward(attend(q, k, v).transpose(1, 2).reshape(2, TOKENS, WIDTH))
+
+    with torch.no_grad():
+        return torch_sites.follow(run, {})
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_attention_is_one_site_with_gain_one_over_the_root_of_d_k(name: str) -> None:
+    (site,) = followed(RIGHT[name])
+    assert site["gain"] == pytest.approx(ROOT)
+    assert (site["head_width"], site["normalised"], site["last_axis"]) == (HEAD_WIDTH, False, True)
+    assert (site["future"], site["own"]) == (0, 0)
+    assert site["rows"] < 1e-6
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_another_scale_is_seen_as_what_it_is(name: str) -> None:
+    attend, gain = WRONG[name]
+    (site,) = followed(attend)
+    assert site["gain"] == pytest.approx(gain)
+    assert not site["normalised"]
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_a_scale_that_no_number_gives_is_said_to_be_another_matter(name: str) -> None:
+    (site,) = followed(OTHER[name])
+    assert site["normalised"]
+
+
+def test_weights_are_looked_at_where_the_softmax_is() -> None:
+    (open_,) = followed(lambda q, k, v: (product(q, k) * ROOT).softmax(-1) @ v)
+    assert open_["future"] > 0.1
+    (columns,) = followed(weighed(product, lambda scores: scores.softmax(-2)))
+    assert not columns["last_axis"]
+    assert columns["rows"] > 0.1
+    before = past().tril(-1)
+    before[0, 0] = True
+    (late,) = followed(fused(attn_mask=before))
+    assert late["own"] == pytest.approx(1 - 1 / TOKENS)
+
+
+def test_heads_one_by_one_are_a_site_each() -> None:
+    def attend(q: Any, k: Any, v: Any) -> Any:
+        each = [hidden(product(q[:, at], k[:, at]) * ROOT).softmax(-1) @ v[:, at] for at in range(HEADS)]
+        return torch.stack(each, 1)
+
+    assert [site["gain"] for site in followed(attend)] == pytest.approx([ROOT] * HEADS)
+
+
+def test_a_softmax_that_is_no_attention_is_no_site() -> None:
+    assert followed(lambda q, k, v: v * q.softmax(-1)) == []
+
+
+@pytest.mark.parametrize("weights", [True, False])
+def test_multihead_attention_is_followed_off_its_fast_path(weights: bool) -> None:
+    torch.manual_seed(0)
+    layer, x = (
+        torch.nn.MultiheadAttention(WIDTH, HEADS, batch_first=True).eval(),
+        torch.randn(2, TOKENS, WIDTH),
+    )
+    with torch.no_grad():
+        (site,) = torch_sites.follow(lambda: layer(x, x, x, attn_mask=~past(), need_weights=weights), {})
+    assert (site["gain"], site["future"]) == (pytest.approx(ROOT), 0)
+    assert torch.backends.mha.get_fastpath_enabled()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_an_encoder_layer_is_followed_off_its_fast_path(first: bool) -> None:
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(WIDTH, HEADS, 24, batch_first=True, norm_first=first).eval()
+    mask = torch.nn.Transformer.generate_square_subsequent_mask(TOKENS)
+    with torch.no_grad():
+        (site,) = torch_sites.follow(
+            lambda: layer(torch.randn(2, TOKENS, WIDTH), src_mask=mask, is_causal=True), {}
+        )
+    assert (site["gain"], site["head_width"], site["future"]) == (pytest.approx(ROOT), HEAD_WIDTH, 0)
+
+
+# --- conversion ------------------------------------------------------------------------------------------------
+
+
+def test_arrays_become_tensors_of_the_modules_type_and_ids_stay_integers() -> None:
+    module = torch.nn.Linear(3, 3).double()
+    assert conversion.to_torch(np.ones((2, 3), "f4"), module).dtype == torch.float64
+    assert conversion.to_torch(np.ones((2, 3), "i8"), module).dtype == torch.int64
+
+
+def test_tensors_of_any_kind_become_plain_numbers() -> None:
+    tensor = torch.tensor([[1.5, -2.0]], requires_grad=True)
+    assert conversion.as_array(tensor).tolist() == [[1.5, -2.0]]
+    assert conversion.as_array(tensor.bfloat16()).dtype == np.float32
+    assert conversion.as_array(tensor.double()).dtype == np.float64
+    assert conversion.as_array(tensor.T).flags.c_contiguous
+    assert conversion.as_array(torch.tensor([[3, 4]])).tolist() == [[3.0, 4.0]]
+    assert conversion.half(tensor.bfloat16()) == "bfloat16"
+    assert conversion.half(tensor) == ""
+
+
+def test_modules_are_put_into_eval_mode_and_full_precision_wherever_the_call_keeps_them() -> None:
+    module = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout(0.5)).bfloat16()
+    notes = subjects.prepared({"call": lambda x: module(x)})
+    assert notes == ["bfloat16 parameters were examined as float32"]
+    assert not module.training
+    assert not module[1].training
+    assert module[0].weight.dtype == torch.float32
+    assert subjects.prepared(module.forward) == []
