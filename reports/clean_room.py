@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from faults.clean_room.model import CleanRoom, Contract, Finding, Likeness, Repair, Requirement
+from faults.clean_room.model import CleanRoom, Contract, Finding, Likeness, Repair, Requirement, Trace
 from faults.language import say
 from faults.model import Text
 
@@ -125,11 +125,13 @@ def headline(room: CleanRoom, language: str) -> str:
 
 def _first(room: CleanRoom, language: str) -> tuple[str, int | None] | None:
     if room.traces:
-        return say(room.traces[0].what, language), room.traces[0].line
+        return _printable(_trace(room.traces[0], language)), room.traces[0].line
     order = {"wrong": 0, "failed": 1, "missing": 2, "not written": 2}
     open_parts = sorted((one for one in room.findings if not one.done), key=lambda one: order[one.state])
     if open_parts:
-        return _printable(_named(open_parts[0], language)), open_parts[0].line
+        shown = open_parts[0]
+        what = _named(shown, language) if room.kind == "contract" else say(shown.what, language)
+        return _printable(what), shown.line
     for one in room.requirements:
         if not one.holds:
             return say(one.title, language) + WORDS[language]["joint"] + say(one.what, language), None
@@ -137,9 +139,11 @@ def _first(room: CleanRoom, language: str) -> tuple[str, int | None] | None:
 
 
 def _named(finding: Finding, language: str) -> str:
-    """What is wrong; in the interface table it does not name the function by itself."""
-    what, name = say(finding.what, language), finding.key
-    return what if name in what or finding.key not in finding.title["en"] else f"{name} {what}"
+    """What is wrong, with the function's name, which the interface's table does not repeat."""
+    what = say(finding.what, language)
+    return (
+        f"{finding.key} {what}" if finding.state in ("missing", "wrong") and finding.key not in what else what
+    )
 
 
 def _line(line: int | None, language: str, form: str = "line") -> str:
@@ -159,8 +163,12 @@ def _independence(room: CleanRoom, language: str) -> str:
     head = words["independence"] + words["joint"]
     if not room.traces:
         return head + words["independent"]
-    lines = [f"  {_printable(say(one.what, language))}{_line(one.line, language)}" for one in room.traces]
+    lines = [f"  {_printable(_trace(one, language))}{_line(one.line, language)}" for one in room.traces]
     return "\n".join([head + words["traces"].format(count=len(room.traces)), *lines])
+
+
+def _trace(one: Trace, language: str) -> str:
+    return f"{one.file} {say(one.what, language)}" if one.file else say(one.what, language)
 
 
 def _requirements(requirements: Sequence[Requirement], language: str) -> str:
@@ -232,7 +240,9 @@ def to_json(room: CleanRoom, written: Sequence[str]) -> str:
         "done": room.done,
         "parts_done": room.finished,
         "parts": [_part(one) for one in room.findings],
-        "reference_reached": [{"what": dict(one.what), "line": one.line} for one in room.traces],
+        "reference_reached": [
+            {"what": dict(one.what), "line": one.line, "file": one.file} for one in room.traces
+        ],
         "proposed_mapping": [{"theirs": theirs, "ours": ours} for theirs, ours in room.proposal],
         "similarity": None if room.likeness is None else vars(room.likeness),
         "verdict": room.verdict,

@@ -37,7 +37,9 @@ def subject(room: Room, fixture: Fixture) -> Subject:
     def attend(query: Array, key: Array, value: Array) -> Array:
         return attended(room, query, key, value)
 
-    return Subject(room.theirs("block"), call, fixture.weights, attend)
+    return Subject(
+        room.theirs("block"), call, fixture.weights, attend if room.has("causal_attention") else None
+    )
 
 
 def attended(room: Room, query: Array, key: Array, value: Array) -> Array:

@@ -65,7 +65,7 @@ def _encoded(tree: Any, arrays: list[Any], depth: int) -> Any:
 
 def _encoded_array(tree: Any, arrays: list[Any]) -> Any:
     if not hasattr(tree, "__array__"):
-        return {"alien": type(tree).__name__}
+        return {"alien": "a " + type(tree).__name__}
     array = numpy.asarray(tree)
     if array.dtype.kind not in "fiub":
         return {"alien": "an array of dtype " + str(array.dtype)}
@@ -160,6 +160,9 @@ class Room:
 
     framework = "numpy"
 
+    def __init__(self, faulty: dict[str, Callable[..., Any]]) -> None:
+        self.faulty = faulty
+
     def __call__(self, packed: Any) -> Any:
         request = unpack(packed)
         answer = self.open(request) if request["operation"] == "open" else self.run(request)
@@ -187,7 +190,19 @@ class Room:
         functions = {
             name: [parameters(value), str(getattr(value, "__doc__", "") or "")] for name, value in own.items()
         }
-        return {"functions": functions, "sketch": getattr(self.module, "SHAPES", None)}
+        return {
+            "functions": functions,
+            "sketch": getattr(self.module, "SHAPES", None),
+            "neighbours": self.neighbours(),
+        }
+
+    def neighbours(self) -> list[str]:
+        """Files next to the learner's that were imported with it: what they say counts as the learner's."""
+        files = [str(getattr(module, "__file__", "") or "") for module in list(sys.modules.values())]
+        folder = os.path.dirname(self.path) + os.sep
+        return sorted(
+            {file for file in files if file.startswith(folder) and file.endswith(".py")} - {self.path}
+        )
 
     def is_own(self, value: Any) -> bool:
         code = getattr(inspect.unwrap(value), "__code__", None) if inspect.isroutine(value) else None
@@ -196,17 +211,17 @@ class Room:
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
         """One call, perhaps with one of the learner's functions replaced by a faulty one; `activations` counts it."""
         arguments = [argument(value) for value in request["arguments"]]
-        count = [0]
+        before, count = snapshot(request["arguments"]), [0]
         kept = vars(self.module).get(request["replaced"]) if request["replaced"] else None
         if kept is not None:
-            setattr(self.module, request["replaced"], counted(FAULTY[request["fault"]](kept), count))
+            setattr(self.module, request["replaced"], counted(self.faulty[request["fault"]](kept), count))
         try:
             called = vars(self.module)[request["name"]]
             answer = guarded(lambda: called(*arguments), self.path)
         finally:
             if kept is not None:
                 setattr(self.module, request["replaced"], kept)
-        return dict(answer, activations=count[0])
+        return dict(answer, activations=count[0], wrote=snapshot(request["arguments"]) != before)
 
 
 def argument(value: Any) -> Any:
@@ -214,6 +229,12 @@ def argument(value: Any) -> Any:
     if isinstance(value, tuple) and value and value[0] == "linear":
         return lambda h: numpy.asarray(h) @ value[1]
     return value
+
+
+def snapshot(arguments: Any) -> bytes:
+    """Every bit of the arguments: a function that writes into them is found out."""
+    packed: bytes = pack(arguments).tobytes()
+    return packed
 
 
 def counted(function: Callable[..., Any], count: list[int]) -> Callable[..., Any]:
@@ -249,56 +270,3 @@ def parameters(function: Any) -> list[str]:
         marks.get(one.kind, "") + one.name + ("" if one.default is inspect.Parameter.empty else "=")
         for one in found
     ]
-
-
-# --- faulty versions of the learner's functions --------------------------------------------------------------------
-
-
-def open_mask(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The mask adds 0: every key may be seen."""
-
-    def faulty(*arguments: Any, **named: Any) -> Any:
-        mask = numpy.asarray(original(*arguments, **named))
-        return numpy.ones_like(mask) if mask.dtype.kind == "b" else numpy.zeros_like(mask)
-
-    return faulty
-
-
-def open_attention(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Attention whose mask adds 0, from the learner's own scaled scores."""
-
-    def faulty(query: Any, key: Any, value: Any) -> Any:
-        found = dict(original(query, key, value))
-        weights = numpy.exp(found["scaled"] - numpy.max(found["scaled"], axis=-1, keepdims=True))
-        weights = weights / weights.sum(axis=-1, keepdims=True)
-        return dict(found, masked=found["scaled"], weights=weights, output=weights @ numpy.asarray(value))
-
-    return faulty
-
-
-def scrambled_merge(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The merge without its transpose: head and token axes confused."""
-
-    def faulty(attended: Any) -> Any:
-        array = numpy.asarray(attended)
-        batch, heads, tokens, channels = array.shape
-        return array.reshape(batch, tokens, heads * channels)
-
-    return faulty
-
-
-def no_skip(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The residual dropped: the branch alone."""
-
-    def faulty(x: Any, *others: Any, **named: Any) -> Any:
-        return original(x, *others, **named) - numpy.asarray(x)
-
-    return faulty
-
-
-FAULTY = {
-    "open_mask": open_mask,
-    "open_attention": open_attention,
-    "scrambled_merge": scrambled_merge,
-    "no_skip": no_skip,
-}

@@ -27,7 +27,6 @@ Array = NDArray[Any]
 
 FAULT_RECORD = "fault_record.json"
 FAULT_KIND = "attention-faults.clean-room-fault-record.v1"
-FILES = (*records.FILES, FAULT_RECORD)
 
 
 def measure(room: Room, inputs: Inputs) -> Measurement | None:

@@ -26,12 +26,13 @@ ATTEMPTS: dict[str, Text] = {
 }
 
 
-def in_text(tree: ast.AST, folder: Path, home: Path) -> tuple[Trace, ...]:
+def in_text(tree: ast.AST, folder: Path, home: Path, file: str = "") -> tuple[Trace, ...]:
     """Every import of a reference, every import of a name that is computed, and every execution of text."""
     theirs = {name for name in REFERENCES if folder != home and _exists(folder / name)}
     forbidden = [name for name in REFERENCES if name not in theirs]
     found = [trace for node in ast.walk(tree) for trace in _traces(node, forbidden)]
-    return tuple(sorted(found, key=lambda trace: trace.line or 0))
+    named = [Trace(trace.what, trace.line, file) for trace in found]
+    return tuple(sorted(named, key=lambda trace: trace.line or 0))
 
 
 def at_run_time(attempts: Sequence[Sequence[str]]) -> tuple[Trace, ...]:

@@ -27,7 +27,9 @@ FUNCTIONS = (
         ("query", "key", "value"),
         ("attention", "attn", "scaled_dot_product_attention", "causal_self_attention", "self_attention"),
     ),
-    Function("merge_heads", ("attended",), ("merge", "combine_heads", "concat_heads", "head_merge")),
+    Function(
+        "merge_heads", ("attended",), ("merge", "combine", "combine_heads", "concat_heads", "head_merge")
+    ),
     Function(
         "pre_norm_residual",
         ("x", "branch", "gain", "shift"),

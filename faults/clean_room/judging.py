@@ -39,9 +39,16 @@ def run(room: Room, name: str, *arguments: Any) -> Any:
     if not room.has(name):
         raise Judged(MISSING, said(f"{name} is missing", f"缺少函数 {name}"), name)
     try:
-        return room.call(name, *arguments)
+        value = room.call(name, *arguments)
     except Raised as error:
         raise _failed(name, error) from None
+    if room.wrote:
+        raise wrong(
+            name,
+            f"{name} changes what it is given; work on a copy",
+            f"{name} 改动了传入的参数；请在副本上操作",
+        )
+    return value
 
 
 def _failed(name: str, error: Raised) -> Judged:
@@ -53,13 +60,10 @@ def _failed(name: str, error: Raised) -> Judged:
 
 def array(name: str, value: Any, shape: tuple[int, ...], what: Text | None = None) -> Array:
     """The value as numbers of that shape; raises Judged for anything else."""
-    if isinstance(value, Alien):
-        raise wrong(
-            name, f"{name} returns {value.kind}, not an array", f"{name} 返回的是 {value.kind}，不是数组"
-        )
-    if not isinstance(value, np.ndarray | float | int):
-        kind = type(value).__name__
-        raise wrong(name, f"{name} returns a {kind}, not an array", f"{name} 返回的是 {kind}，不是数组")
+    if isinstance(value, Alien) or not isinstance(value, np.ndarray | float | int):
+        kind = value.kind if isinstance(value, Alien) else f"a {type(value).__name__}"
+        en = f"{name} returns {kind}, required is an array of shape {shape}"
+        raise wrong(name, en, f"{name} 返回的是 {kind}，应为 shape {shape} 的数组")
     found = np.asarray(value)
     if found.shape != shape:
         part = what or said("", "")

@@ -31,6 +31,8 @@ class Trace:
 
     what: Text
     line: int | None
+    file: str = ""
+    """The name of another file that was imported with the learner's; empty for the learner's own."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,6 @@ class CleanRoom:
     traces: tuple[Trace, ...] = ()
     proposal: tuple[tuple[str, str], ...] = ()
     """(theirs, ours): a mapping to be confirmed."""
-    notes: tuple[Text, ...] = ()
     likeness: Likeness | None = None
     contracts: tuple[Contract, ...] = ()
     verdict: str = ""

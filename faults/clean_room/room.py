@@ -25,6 +25,14 @@ class Raised(Exception):  # noqa: N818 - what the learner's code did
         self.kind, self.line = kind, line
 
 
+class LostError(GuestError):
+    """The child was lost, or could not be read, in one of the learner's functions."""
+
+    def __init__(self, cause: str, function: str) -> None:
+        super().__init__(cause)
+        self.function = function
+
+
 class Room:
     """The learner's file, loaded. `mapping` gives their name for ours.
 
@@ -36,7 +44,7 @@ class Room:
     ) -> None:
         self.mapping = mapping
         self.attempts: list[list[str]] = []
-        self.activations = 0
+        self.activations, self.wrote = 0, False
         self.raised: Raised | None = None
         self._guest = Guest(python, folder, timeout)
         try:
@@ -63,8 +71,11 @@ class Room:
             "replaced": self.theirs(replaced) if replaced else "",
             "fault": fault,
         }
-        answer = self._ask(request)
-        self.activations = answer["activations"]
+        try:
+            answer = self._ask(request)
+        except GuestError as error:
+            raise LostError(str(error), name) from None
+        self.activations, self.wrote = answer["activations"], answer["wrote"]
         if "raised" in answer:
             raise Raised(answer["raised"], answer["message"], answer["line"])
         return answer["value"]
@@ -87,6 +98,7 @@ class Room:
         answer = self._ask(request)
         self.functions: dict[str, list[Any]] = answer["functions"]
         self.sketch: Any = answer["sketch"]
+        self.neighbours: list[str] = answer["neighbours"]
         if "raised" in answer:
             self.raised = Raised(answer["raised"], answer["message"], answer["line"])
 
@@ -104,9 +116,10 @@ class Room:
 
     def _load(self) -> None:
         """The guest builds its subject from an expression: here it is the driver, whose text comes with it."""
-        source = (resources.files("faults.clean_room") / "driver.py").read_text(encoding="utf-8")
+        driver, faulty = (_text(name) for name in ("driver.py", "faulty.py"))
         expression = (
-            f"(lambda space: exec({source!r}, space) or space['Room']())({{'__name__': 'clean_room'}})"
+            f"(lambda one, other: exec({driver!r}, one) or exec({faulty!r}, other) or one['Room'](other['FAULTY']))"
+            "({'__name__': 'clean_room'}, {'__name__': 'clean_room'})"
         )
         header = {
             "operation": "load",
@@ -118,3 +131,7 @@ class Room:
             "wanted": NOTHING,
         }
         self._guest.request(header)
+
+
+def _text(name: str) -> str:
+    return (resources.files("faults.clean_room") / name).read_text(encoding="utf-8")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from faults.model import FaultsError, UsageError
 
 LARGEST = 2**20
+MOST = 20
+"""Files imported with the learner's that are read."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,17 @@ def read(name: str, language: str) -> Source:
         }
         raise UsageError(text[language])
     return _parsed(name, path, language)
+
+
+def neighbours(source: Source, files: Sequence[str]) -> dict[str, ast.Module]:
+    """Name -> tree of the files that were imported with the learner's, as far as they can be read."""
+    found: dict[str, ast.Module] = {}
+    for file in files[:MOST]:
+        path = Path(file)
+        if path.is_file() and path.stat().st_size <= LARGEST:
+            with contextlib.suppress(SyntaxError, ValueError, OSError, RecursionError):
+                found[path.relative_to(source.path.parent).as_posix()] = ast.parse(path.read_bytes())
+    return found
 
 
 def _parsed(name: str, path: Path, language: str) -> Source:

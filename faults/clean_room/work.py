@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,9 @@ from faults.clean_room import (
 from faults.clean_room.inputs import Inputs
 from faults.clean_room.interface import PARTS
 from faults.clean_room.judging import Judged, array, run
-from faults.clean_room.model import DONE, CleanRoom, Contract, Finding, Repair, Requirement
+from faults.clean_room.model import DONE, CleanRoom, Contract, Finding, Likeness, Repair, Requirement, Trace
 from faults.clean_room.room import Raised, Room
-from faults.clean_room.source import Source
+from faults.clean_room.source import Source, neighbours
 from faults.evidence_model import said
 from faults.model import Text
 
@@ -53,6 +54,7 @@ class Work:
     def __init__(self, source: Source, room: Room, given: Mapping[str, str]) -> None:
         self.source, self.room, self.inputs = source, room, Inputs()
         self.given = given
+        self.neighbours = neighbours(source, room.neighbours)
         self.lines = {
             ours: source.lines[theirs] for ours in _ours() if (theirs := room.theirs(ours)) in source.lines
         }
@@ -70,9 +72,8 @@ class Work:
         verdict, named, rows = self._contracts()
         shapes = dict(self._shapes())
         requirements = tuple(self._requirements(findings, verdict, rows, shapes))
-        like = similarity.likeness(self.source.tree, similarity.reference_trees(Path(HOME)))
         return CleanRoom(
-            self.source.name, "work", findings, self._traces(), self._proposal(), (), like,
+            self.source.name, "work", findings, self._traces(), self._proposal(), self._likeness(),
             rows, verdict, named, requirements, self.repairs, shapes,
         )  # fmt: skip
 
@@ -92,9 +93,20 @@ class Work:
         functions = {name: entry[0] for name, entry in self.room.functions.items()}
         return mapping.propose(functions, self.given)
 
-    def _traces(self) -> tuple[Any, ...]:
-        text = independence.in_text(self.source.tree, self.source.path.parent, Path(HOME))
-        return (*text, *independence.at_run_time(self.room.attempts))
+    def _traces(self) -> tuple[Trace, ...]:
+        folder, home = self.source.path.parent, Path(HOME)
+        text = independence.in_text(self.source.tree, folder, home)
+        others = [independence.in_text(tree, folder, home, name) for name, tree in self.neighbours.items()]
+        return (
+            *text,
+            *(trace for found in others for trace in found),
+            *independence.at_run_time(self.room.attempts),
+        )
+
+    def _likeness(self) -> Likeness:
+        trees = [self.source.tree, *self.neighbours.values()]
+        everything = ast.Module([node for tree in trees for node in tree.body], [])
+        return similarity.likeness(everything, similarity.reference_trees(Path(HOME)))
 
     def _repairs(self) -> tuple[Repair, ...]:
         try:

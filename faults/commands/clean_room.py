@@ -138,7 +138,7 @@ def _check(options: argparse.Namespace) -> int:
     try:
         return _in_room(options, text, given, folder)
     except GuestError as error:
-        raise FaultsError(_lost(options, str(error))) from error
+        raise FaultsError(_lost(options, str(error), getattr(error, "function", ""))) from error
 
 
 def _in_room(options: argparse.Namespace, text: Source, given: Mapping[str, str], folder: Path) -> int:
@@ -221,8 +221,9 @@ def _deliver(options: argparse.Namespace, found: CleanRoom, written: list[str], 
     return 0 if found.done else 1
 
 
-def _lost(options: argparse.Namespace, cause: str) -> str:
+def _lost(options: argparse.Namespace, cause: str, function: str) -> str:
     name = options.file or options.contract
+    name = f"{name}, {function}" if function else name
     if options.lang == "zh":
         for pattern, chinese in CHINESE_CAUSES:
             cause = re.sub(f"^{pattern}$", chinese, cause)
