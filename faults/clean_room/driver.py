@@ -132,6 +132,10 @@ class Watch:
         if found:
             raise ImportError("clean room: " + found[0] + " " + found[1] + " is not allowed here")
 
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        """Never finds anything; an import from Python code, which audit hooks do not hear, is refused here."""
+        self("import", (name,))
+
     def found(self, event: str, details: Any) -> Any:
         """[what, of what] for an attempt; None for anything else."""
         if event == "import":
@@ -181,6 +185,7 @@ class Room:
         with open(self.path, "rb") as file:
             source = file.read()
         sys.addaudithook(self.watch)
+        sys.meta_path.insert(0, self.watch)
         code = compile(source, self.path, "exec")
         return guarded(lambda: exec(code, self.module.__dict__), self.path) | self.described()
 
