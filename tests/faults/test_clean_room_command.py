@@ -1,0 +1,249 @@
+"""`faults clean-room` from the command line: exit codes, one line each for hostile files, and the evidence."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from faults import __main__, evidence_check
+from faults.commands import clean_room
+from faults.commands.clean_room import main
+from faults.model import UsageError
+from tests.faults.clean_room_samples.variants import COMPLETE, changed
+
+Captured = pytest.CaptureFixture[str]
+
+INNER = '    inner = x @ weights["W1"]'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def repository(folder: Path) -> Path:
+    """A Git repository with one commit, as a submission needs it."""
+    identity = ("-c", "user.name=learner", "-c", "user.email=learner@example.org")
+    subprocess.run(["git", "init", "-q"], check=True)
+    subprocess.run(["git", *identity, "commit", "-q", "--allow-empty", "-m", "start"], check=True)
+    return folder
+
+
+def put(folder: Path, content: str | bytes, name: str = "mine.py") -> str:
+    raw = content.encode() if isinstance(content, str) else content
+    (folder / name).write_bytes(raw)
+    return name
+
+
+def run(*arguments: str) -> int:
+    return __main__.main(["clean-room", *arguments])
+
+
+def test_the_interface_is_written_once(folder: Path, capsys: Captured) -> None:
+    assert run("--new") == 0
+    path = folder / "clean_room" / "transformer_block.py"
+    assert "raise NotImplementedError" in path.read_text(encoding="utf-8")
+    path.write_text("mine")
+    assert run("--new") == 2
+    assert path.read_text() == "mine"
+    assert "never overwritten" in capsys.readouterr().err
+
+
+def test_the_interface_goes_where_it_is_told(folder: Path) -> None:
+    assert run("--new", "a/b.py") == 0
+    assert (folder / "a" / "b.py").is_file()
+    (folder / "file").touch()
+    assert run("--new", "file/b.py") == 2
+
+
+def test_a_fresh_template_is_nowhere_done_in_both_languages(folder: Path, capsys: Captured) -> None:
+    run("--new", "t.py")
+    capsys.readouterr()
+    assert run("t.py") == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "0 of 9 done; project_qkv is not written yet: line 37"
+    assert run("t.py", "--lang", "zh") == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "9 项中已完成 0 项；project_qkv 尚未编写：第 37 行"
+    assert run("--contract", "t.py") == 1
+    assert capsys.readouterr().out.splitlines()[-1].startswith("0 of 11 done; project_qkv is not written yet")
+    assert not (folder / "clean_room").exists()
+
+
+def test_a_scrambled_merge_is_said_in_one_line(folder: Path, capsys: Captured) -> None:
+    old = "np.concatenate([attended[:, head] for head in range(attended.shape[1])], axis=-1)"
+    put(folder, changed(old, "attended.reshape(attended.shape[0], attended.shape[2], -1)"))
+    assert run("mine.py", "--lang", "zh") == 1
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("9 项中已完成 4 项；你的 merge_heads 打乱了 head")
+    assert last.endswith("：第 55 行")
+
+
+def test_finished_work_writes_evidence_that_is_complete(repository: Path, capsys: Captured) -> None:
+    put(repository, COMPLETE)
+    assert run("mine.py", "--json", "result.json") == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "9 of 9 done; the clean room is complete"
+    found = evidence_check.check(repository / "clean_room" / "evidence" / "evidence.yaml")
+    assert found.problems == ()
+    assert [part.present for part in found.gate] == [True] * 4
+    record = json.loads((repository / "clean_room" / "evidence" / "fault_record.json").read_text())
+    leak = record["faults"][0]
+    assert leak["before_repair"] > leak["threshold"] == 1e-6
+    assert leak["after_repair"] == 0
+    assert record["file"] == "mine.py"
+    assert str(repository) not in (repository / "clean_room" / "evidence" / "evidence.yaml").read_text()
+    result = json.loads((repository / "result.json").read_text())
+    assert result["done"] is True
+    assert result["parts_done"] == 9
+    assert {row["name"]: row["holds"] for row in result["requirements"]}["per_head"] is True
+    assert result["shapes"]["scores"] == [2, 3, 5, 5]
+    assert len(result["evidence"]) == 4
+
+
+def test_the_intermediates_are_the_learners_own(repository: Path) -> None:
+    put(repository, changed("-np.inf", "-1e9"))
+    assert run("mine.py", "--out", "out") == 0
+    with np.load(repository / "out" / "intermediates.npz") as arrays:
+        assert arrays["masked"].min() < -1e8
+        assert np.isfinite(arrays["masked"]).all()
+
+
+def test_evidence_of_faulty_work_says_so(repository: Path) -> None:
+    put(repository, changed("-np.inf", "0.0"))
+    assert run("mine.py") == 1
+    found = evidence_check.check(repository / "clean_room" / "evidence" / "evidence.yaml")
+    assert not found.complete
+    assert [part.present for part in found.gate] == [False, False, True, False]
+
+
+def test_evidence_is_replaced_only_where_it_was_written_by_this_verb(
+    repository: Path, capsys: Captured
+) -> None:
+    put(repository, COMPLETE)
+    assert run("mine.py") == 0
+    assert run("mine.py") == 0
+    record = repository / "clean_room" / "evidence" / "fault_record.json"
+    record.write_text("{}")
+    assert run("mine.py") == 2
+    assert record.read_text() == "{}"
+    assert "did not write, or changed since" in capsys.readouterr().err
+
+
+def test_no_evidence_where_the_reference_was_reached(folder: Path, capsys: Captured) -> None:
+    put(folder, "try:\n    import core\nexcept ImportError:\n    pass\n" + COMPLETE)
+    assert run("mine.py") == 1
+    out = capsys.readouterr().out
+    assert out.splitlines()[-1] == "9 of 9 done; imports the reference core: line 2"
+    assert "no evidence written: the file reaches the reference" in out
+    assert not (folder / "clean_room").exists()
+
+
+def test_a_mapping_is_proposed_and_works_when_confirmed(folder: Path, capsys: Captured) -> None:
+    put(folder, COMPLETE.replace("merge_heads", "combine_heads").replace("causal_attention", "attn"))
+    assert run("mine.py") == 1
+    line = capsys.readouterr().out.splitlines()[-3]
+    assert line == "  --map attn=causal_attention --map combine_heads=merge_heads"
+    assert run("mine.py", *line.split()) == 0
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_byte_order_mark_and_any_line_end_are_read(folder: Path, end: str) -> None:
+    put(folder, b"\xef\xbb\xbf" + COMPLETE.replace("\n", end).encode())
+    assert run("mine.py") == 0
+
+
+def test_chinese_identifiers_and_file_names_are_read(folder: Path) -> None:
+    assert run(put(folder, COMPLETE.replace("standardise", "归一化"), "我的 block.py")) == 0
+
+
+def test_a_declared_encoding_is_obeyed(folder: Path) -> None:
+    put(folder, ("# -*- coding: gbk -*-\n# 中文\n" + COMPLETE).encode("gbk"))
+    assert run("mine.py") == 0
+
+
+HOSTILE = [
+    ("import sys\nsys.exit(0)\n", 3, "line 2: cannot be loaded (SystemExit: 0)"),
+    ("import os\nos._exit(0)\n", 3, "could not be run (the subject ended its process with exit code 0)"),
+    ("while True:\n    pass\n", 3, "did not answer within 2 seconds"),
+    ("def f(:\n", 3, "line 1: cannot be read as Python"),
+    ("1 / 0\n", 3, "line 1: cannot be loaded (ZeroDivisionError: division by zero)"),
+    ("import nowhere_at_all\n", 3, "line 1: cannot be loaded (ModuleNotFoundError"),
+    ("x = '\udc80'\n", 3, "cannot be read as Python"),
+    (b"\x00\x01\x02", 3, "cannot be read as Python"),
+    (changed(INNER, "    while True:\n        pass\n" + INNER), 3, "mine.py, feed_forward: could not be run"),
+    (changed(INNER, "    import os\n    os._exit(7)\n" + INNER), 3, "feed_forward: could not be run"),
+    (changed(INNER, "    import os\n    os.kill(os.getpid(), 9)\n" + INNER), 3, "died of signal 9"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "code", "words"), HOSTILE)
+def test_a_hostile_file_gets_one_line(
+    folder: Path, capsys: Captured, content: str | bytes, code: int, words: str
+) -> None:
+    put(folder, content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content)
+    assert run("mine.py", "--timeout", "2") == code
+    captured = capsys.readouterr()
+    assert words in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    "statement", ['print("x" * 30_000_000)', "import os; os.fork()", "import threading; threading.Event()"]
+)
+def test_noise_and_company_hurt_nobody(folder: Path, statement: str) -> None:
+    put(folder, changed(INNER, f"    {statement}\n{INNER}"))
+    assert run("mine.py") == 0
+
+
+def test_the_cause_is_said_in_chinese(folder: Path, capsys: Captured) -> None:
+    put(folder, "import os\nos._exit(4)\n")
+    assert run("mine.py", "--lang", "zh") == 3
+    assert capsys.readouterr().err == "faults: mine.py：无法运行（代码以退出码 4 结束了进程）\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "exactly one of FILE"),
+        (["mine.py", "--contract", "mine.py"], "exactly one of FILE"),
+        (["--new", "a.py", "--contract", "mine.py"], "exactly one of FILE"),
+        (["nowhere.py"], "found no such file"),
+        (["."], "found no such file"),
+        (["--contract", "mine.py", "--out", "x"], "--out is for checking the whole work"),
+        (["mine.py", "--timeout", "0"], "required is above 0"),
+        (["mine.py", "--timeout", "nan"], "required is above 0"),
+        (["mine.py", "--map", "a"], "required is theirs=ours"),
+        (["mine.py", "--out", "mine.py"], "required is a folder"),
+        (["mine.py", "--json", "nowhere/x.json"], "no folder"),
+    ],
+)
+def test_a_wrong_command_line_is_refused(folder: Path, arguments: list[str], words: str) -> None:
+    put(folder, COMPLETE)
+    with pytest.raises(UsageError) as caught:
+        main(arguments)
+    assert words in str(caught.value)
+
+
+def test_an_interpreter_that_is_none_cannot_be_run(folder: Path, capsys: Captured) -> None:
+    put(folder, COMPLETE)
+    assert run("mine.py", "--python", "./nowhere") == 3
+    assert "./nowhere cannot be used" in capsys.readouterr().err
+
+
+def test_every_help_text_is_there_in_both_languages() -> None:
+    assert all(set(text) == {"en", "zh"} for text in clean_room.HELP.values())
+
+
+def test_nothing_is_left_beside_the_file(folder: Path) -> None:
+    put(folder, COMPLETE)
+    run("--contract", "mine.py")
+    assert os.listdir(folder) == ["mine.py"]
