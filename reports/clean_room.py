@@ -28,7 +28,8 @@ WORDS: dict[str, dict[str, str]] = {
         "contracts": "contracts of the detectors: {verdict}{named}",
         "looks": ", looks like {names}",
         "repairs": "faults made in your own code (the file itself was not changed)",
-        "repair": "{fault} in {function}{line}: {healthy} healthy, {broken} before the repair, {repaired} after; "
+        "repair": "{fault} in {function}{line}: {healthy} as you wrote it, {broken} with the fault (before), "
+        "{repaired} repaired (after); "
         "{signal}",
         "evidence": "evidence written: {path}",
         "no_evidence": "no evidence written: {why}",
@@ -50,7 +51,8 @@ WORDS: dict[str, dict[str, str]] = {
         "contracts": "检测器契约：{verdict}{named}",
         "looks": "，像是 {names}",
         "repairs": "在你自己的代码上注入的故障（文件本身没有改动）",
-        "repair": "{function}{line} 中的 {fault}：健康 {healthy}，修复前 {broken}，修复后 {repaired}；{signal}",
+        "repair": "{function}{line} 中的 {fault}：原样 {healthy}，注入故障后（修复前）{broken}，"
+        "修复后 {repaired}；{signal}",
         "evidence": "已写入 evidence：{path}",
         "no_evidence": "未写 evidence：{why}",
         "joint": "：",

@@ -59,12 +59,16 @@ CHINESE_CAUSES = (
         r"\1 秒内没有返回；可用 --timeout 放宽时限",
     ),
     (r"the subject's process died of signal (.*)", r"子进程被信号 \1 终止"),
+    (
+        r"(.*) ended with exit code (.*) before it answered; required: Python 3.9 or later",
+        r"\1 尚未应答就以退出码 \2 结束；需要 Python 3.9 或更新版本",
+    ),
     (r"the subject ended its process with exit code (.*)", r"代码以退出码 \1 结束了进程"),
     (r"the subject ended the program: (.*)", r"代码结束了程序：\1"),
     (r"NumPy is required in (.*), which does not have it; install it", r"\1 中没有 NumPy，请先安装"),
     (
-        r"(.*) cannot be started: (.*); a Python interpreter is required",
-        r"无法启动 \1：\2；需要一个 Python 解释器",
+        r"(.*) cannot be used: (.*); required: a Python interpreter",
+        r"无法使用 \1：\2；需要一个 Python 解释器",
     ),
 )
 """What is said of a child that is lost, and the same in Chinese."""
