@@ -211,13 +211,14 @@ def _worst(signals: Iterable[Signal]) -> float | None:
 
 
 def _merged(findings: Sequence[Finding], examinations: Sequence[Examination], heads: bool) -> Examination:
-    """All fixtures as one examination: what fired anywhere, and for each probe the first pattern that is not causal.
+    """All fixtures as one examination: what fired anywhere, and for each probe the last pattern that is not causal.
 
-    Without a known number of heads, as many tokens as heads is nothing special.
+    More tokens show a pattern better, and as many tokens as heads may show another. Without a known number of heads
+    that number of tokens is nothing special.
     """
     signals = tuple(Signal(finding.detector, finding.value, finding.reason) for finding in findings)
     patterns: dict[str, str] = {}
-    for examination in reversed(examinations):
+    for examination in examinations:
         for probe, word in examination.patterns.items():
             if word != "causal" or probe not in patterns:
                 patterns[probe] = word

@@ -33,7 +33,7 @@ BOUNDED = 0.1
 ROUNDOFF = {"bfloat16": 2.0**-7, "float16": 2.0**-10}
 """Spacing of the numbers around 1."""
 
-NORM = "is it a pre-norm block without its skip, or a post-norm block? say --norm pre or --norm post"
+NORM = "pre-norm without its skip, or post-norm? say --norm pre or post"
 HEADS_ASKED = 3
 """Heads of query, key and value for attention that does not say how many: unlike any other extent."""
 
@@ -126,6 +126,8 @@ class Foreign:
             found: list[str] = self._ask("blocks", [x], names=names)[0]["blocks"]
         except (SubjectRaised, GuestError):
             return []
+        if not found:
+            self.notes.append("its blocks are handed more than x; they were not examined by themselves")
         return found
 
     # --- first looks ---------------------------------------------------------------------------------------------

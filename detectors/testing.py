@@ -25,8 +25,9 @@ from detectors.declaration import Question
 from detectors.diagnosis import Expected
 from detectors.errors import DetectorError
 from detectors.foreign import Foreign, Target
-from detectors.guest import program
-from detectors.host import Answer, GuestError, judged
+from detectors.guest import program, subjects
+from detectors.guest.refusal import Refused, worded
+from detectors.host import Answer, GuestError, SubjectRaised
 
 Array = NDArray[Any]
 
@@ -39,11 +40,21 @@ class Here:
     def __init__(self, subject: Any) -> None:
         self._state = {"subject": subject}
 
+    def restorer(self) -> Callable[[], None]:
+        """What gives the subject back its modes and its precision. Raises GuestError where it cannot be called."""
+        try:
+            return subjects.restorer(self._state["subject"])
+        except Refused as error:
+            raise GuestError(str(error)) from None
+
     def request(self, header: Mapping[str, Any], arrays: Sequence[Array] = ()) -> Answer:
         """(header, arrays) of the answer. Raises SubjectRaised or GuestError."""
-        return judged(
-            program.served(self._state, dict(header), [np.ascontiguousarray(one) for one in arrays])
-        )
+        try:
+            return program.answer(self._state, dict(header), [np.ascontiguousarray(one) for one in arrays])
+        except Refused as error:
+            raise GuestError(str(error)) from None
+        except Exception as error:  # whatever somebody's code raises is a finding about it
+            raise SubjectRaised(worded(error)) from error
 
 
 def check_subject(
@@ -51,11 +62,18 @@ def check_subject(
 ) -> Checked:
     """The examination of a callable, module or mapping in this process; `declared` as in `Declaration`.
 
-    A torch module is put into eval mode. expected: signatures of faults, for a diagnosis. Raises DetectorError where
-    the subject cannot be used, or something has to be declared that cannot be inferred.
+    A torch module is in eval mode meanwhile. expected: signatures of faults, for a diagnosis. Raises DetectorError
+    where the subject cannot be used, or something has to be declared that cannot be inferred.
     """
     host = Here(subject)
-    here = Foreign(host, foreign.load(host, NO_TARGET), declared)
+    restore = host.restorer()
+    try:
+        return _checked(Foreign(host, foreign.load(host, NO_TARGET), declared), seed, expected)
+    finally:
+        restore()
+
+
+def _checked(here: Foreign, seed: int, expected: Iterable[Expected]) -> Checked:
     if here.problem:
         raise GuestError(here.problem)
     found = checking.check(

@@ -43,7 +43,7 @@ class Answer:
     """One subject's part of the report. checked is None where there was nothing to measure: `cause` says why.
 
     code: the exit code of that. nearest: the defects named, several where they tie. runner_up: the next one.
-    advice: what to declare where the subject is meant to be as it is.
+    advice: what to declare where the subject is meant to be as it is. questions: what has to be declared to go on.
     """
 
     subject: str
@@ -56,6 +56,7 @@ class Answer:
     runner_up: Named | None = None
     witness: Witness | None = None
     advice: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:

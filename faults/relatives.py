@@ -78,6 +78,15 @@ RELATIVES: tuple[Relative, ...] = (
                 frozenset({"batch", "reach", "future_weight"}),
                 {"block": "scrambled"},
             ),
+            Look(
+                "over_the_batch_under_a_mask",
+                frozenset({"batch", "future", "attention_branch", "order"}),
+                {"block": "full"},
+            ),
+            Look(
+                "norm_over_the_batch",
+                frozenset({"batch", "prefix", "order", "attention_branch", "feed_forward_branch"}),
+            ),
             Look("and_over_tokens", frozenset({"batch", "future", "prefix"}), {"block": "full"}),
         ),
     ),
@@ -171,6 +180,24 @@ RELATIVES: tuple[Relative, ...] = (
         ),
     ),
 )
+
+
+OTHERWISE: tuple[Expected, ...] = (
+    Expected(
+        "head_seq_swap",
+        "untransposed",
+        frozenset({"isolation", "reach", "future_weight"}),
+        {"block": "scrambled"},
+    ),
+    Expected(
+        "flipped_triangle",
+        "diagonal_lost",
+        frozenset({"future", "prefix", "future_weight", "self_weight", "first_token", "zero_query"}),
+        {"block": "scrambled", "attention": "scrambled"},
+    ),
+)
+"""Variants of the five as they look when the code around them differs from the reference block: heads attend to each
+other without a mask, so that nothing raises; a first row that hides every key is filled with -1e9 and sees them all."""
 
 
 def expected() -> tuple[Expected, ...]:

@@ -40,25 +40,33 @@ def answers(request: Request) -> list[Answer]:
         return [Answer(request.subject, cause=str(error), code=NO_SUBJECT)]
 
 
+OF_THE_MODEL = ("kind", "output", "vocab", "max_length")
+"""Declared of a model's tokens and logits, and not of the blocks inside."""
+
+
 def _all(guest: Host, target: Target, request: Request) -> list[Answer]:
-    given = request.given or {}
+    given = dict(request.given or {})
     whole = Foreign(guest, foreign.load(guest, target), given)
-    found = [_answer(whole, request.subject, request.seed)]
-    names = whole.blocks() if found[0].checked is not None else []
-    # What was said of the model's tokens and output is not said of its blocks.
-    inner = {
-        key: value for key, value in given.items() if key not in ("kind", "output", "vocab", "max_length")
-    }
-    return found + [_block(guest, name, inner, request) for name in names]
+    first = _answer(whole, request.subject, request.seed)
+    if first.checked is None:
+        return [first]
+    names = whole.blocks()
+    first = replace(first, notes=tuple(whole.notes))
+    inner = {key: value for key, value in given.items() if key not in OF_THE_MODEL}
+    # Channels are the same all the way through a model.
+    inner = {"kind": "block", "width": whole.declared.width, **inner}
+    return [first, *(_block(guest, name, inner, request) for name in names)]
 
 
 def _block(guest: Host, part: str, given: Mapping[str, Any], request: Request) -> Answer:
     name = f"{request.subject}.{part}"
     try:
-        block = Foreign(guest, foreign.describe(guest, part), {"kind": "block", **given}, part)
+        block = Foreign(guest, foreign.describe(guest, part), given, part)
         return _answer(block, name, request.seed)
     except Question as question:
         return Answer(name, cause=str(question), code=USAGE)
+    except (GuestError, SubjectRaised) as error:
+        return Answer(name, cause=str(error), code=NO_SUBJECT)
 
 
 def _answer(subject: Foreign, name: str, seed: int) -> Answer:
@@ -68,7 +76,7 @@ def _answer(subject: Foreign, name: str, seed: int) -> Answer:
         checked = check(
             subject.subject(name),
             subject.fixtures(seed),
-            results.expected(faults),
+            (*results.expected(faults), *relatives.OTHERWISE),
             relatives=relatives.expected(),
             questions=subject.questions,
             limits=limits(subject.declared),
@@ -77,4 +85,5 @@ def _answer(subject: Foreign, name: str, seed: int) -> Answer:
         found = answer(name, checked, subject.declared, faults)
     if subject.problem:
         return Answer(name, declared=subject.declared, cause=subject.problem, code=NO_SUBJECT)
-    return replace(found, notes=tuple(subject.notes))
+    questions = tuple(dict.fromkeys(subject.questions.values()))
+    return replace(found, notes=tuple(subject.notes), questions=questions)

@@ -100,7 +100,8 @@ def _named(named: Named, language: str) -> tuple[str, str]:
 
 
 def _short(named: Named, language: str) -> str:
-    return f"{named.fault}/{named.variant}, {say('distance', language, distance=named.distance)}"
+    apart = say("distance", language, distance=named.distance)
+    return say("list", language).join([f"{named.fault}/{named.variant}", apart])
 
 
 def _measured(finding: Finding, language: str) -> str:
@@ -149,6 +150,7 @@ def _remarks(answer: Answer, language: str) -> list[tuple[str, str]]:
     pairs = [(say("examined", language), _examined(answer, language))]
     advice = say("list", language).join(say("declare", language, flags=flags) for flags in answer.advice)
     pairs += [(say("advice", language), advice)] if advice else []
+    pairs += [(say("question", language), translated(question, language)) for question in answer.questions]
     return pairs + [(say("note", language), translated(note, language)) for note in answer.notes]
 
 

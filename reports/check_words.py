@@ -141,8 +141,8 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"positions inside attention change q·k", "attention 内部的位置编码改变了 q·k"),
     (r"an attention sink takes some of the weight", "attention sink 分走了部分权重"),
     (
-        r"is it a pre-norm block without its skip, or a post-norm block\? say --norm pre or --norm post",
-        "是缺了残差的 pre-norm block，还是 post-norm block？请用 --norm pre 或 --norm post 说明",
+        r"pre-norm without its skip, or post-norm\? say --norm pre or post",
+        "是缺了残差的 pre-norm，还是 post-norm？请用 --norm pre 或 post 说明",
     ),
     (r"how many heads are there\? say --heads N", "有多少个头？请用 --heads N 说明"),
     (r"how many channels does x have\? say --width N", "x 有多少个通道？请用 --width N 说明"),
@@ -168,6 +168,10 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"the call writes into its input; it was given copies", "调用会改写输入；给它的都是副本"),
     (r"the output is (\w+); thresholds were widened to what it can hold", r"输出是 \1；阈值已按其精度放宽"),
     (r"(\w+) parameters were examined as float32", r"\1 参数按 float32 检查"),
+    (
+        r"its blocks are handed more than x; they were not examined by themselves",
+        "它的 block 除 x 外还接受别的输入，没有单独检查",
+    ),
     (r"it cannot be built: (.*)", r"无法构造：\1"),
     (r"there is no file (.*)", r"文件 \1 不存在"),
     (r"no module named (.*) for (.*) in (.*)", r"\2 在 \3 中找不到模块 \1"),

@@ -77,8 +77,7 @@ def loaded(state: dict[str, Any], header: dict[str, Any]) -> tuple[dict[str, Any
     except ImportError:
         raise Refused(f"NumPy is required in {sys.executable}, which does not have it; install it") from None
     with calling.quiet():
-        state.setdefault("subject", None)
-        if state["subject"] is None:
+        if "subject" not in state:
             state["subject"] = loading.load(header)
         notes = subjects.prepared(state["subject"])
     return dict(describing.describe(state["subject"], header["wanted"]), notes=notes), []

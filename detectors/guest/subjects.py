@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .refusal import Refused
@@ -70,6 +70,23 @@ def prepared(subject: Any) -> list[str]:
             module.eval()
             notes += _widened(module)
     return sorted(set(notes))
+
+
+def restorer(subject: Any) -> Callable[[], None]:
+    """A function that undoes what `prepared` will do: training modes, and numbers in half precision, bit by bit."""
+    calls = [callable_of(subject), field(subject, "attention")]
+    modules = [module for call in calls for module in modules_behind(call)]
+    modes = [(part, part.training) for module in modules for part in module.modules()]
+    tensors = [value for module in modules for value in [*module.parameters(), *module.buffers()]]
+    halves = [(value, value.data) for value in tensors if str(value.dtype) in HALVES]
+
+    def restore() -> None:
+        for part, training in modes:
+            part.training = training
+        for value, data in halves:
+            value.data = data
+
+    return restore
 
 
 def _widened(module: Any) -> list[str]:
