@@ -25,8 +25,8 @@ def saturation(seed: int = 0) -> tuple[Mapping[str, float], ...]:
     """One row per d_k: entropy in bits and largest weight (means over queries), gradient norm and the spread of
     the dot products, with the scale and without.
 
-    64 independent standard normal queries and 16 keys, no mask. Gradient: root mean square of the softmax's
-    Jacobian diag(w) - w w^T, Frobenius norm, averaged over the queries. Spread: standard deviation of q.k, which
+    64 independent standard normal queries and 16 keys, no mask. Gradient: Frobenius norm of the softmax's
+    Jacobian diag(w) - w w^T, mean over the queries. Spread: standard deviation of q.k, which
     is sqrt(d_k); only q.q grows linearly with d_k.
     """
     absent = registry.load("missing_scale").variants[0]

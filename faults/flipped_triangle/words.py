@@ -5,11 +5,11 @@ from __future__ import annotations
 TITLE = {"en": "flipped mask triangle", "zh": "mask 上下三角写反"}
 INJECTED = {
     "en": "the triangle of hidden keys is turned over, displaced by one, or aligned to the wrong corner",
-    "zh": "被遮住的三角翻了面、错开一格，或对齐到错误的角",
+    "zh": "mask 三角上下颠倒、错开一格，或对齐到错误的角",
 }
 SIGNAL = {
-    "en": "the current token is ruled by the future",
-    "zh": "当前 token 被未来位置主导",
+    "en": "the current token is ruled by the future, or cut off from itself or its past",
+    "zh": "当前 token 被未来位置主导，或看不到自己、看不到过去",
 }
 REPAIR = {
     "en": "hide the strict upper triangle, s > t; the causality and reach tests pass",

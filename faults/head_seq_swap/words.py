@@ -13,7 +13,7 @@ SIGNAL = {
 }
 REPAIR = {
     "en": "move the head axis in front of the tokens before the matmul; parity with heads computed one by one",
-    "zh": "head 维先移到 batch 维之后再做 matmul；与逐头参考对拍通过",
+    "zh": "先把 head 维移到 batch 维后面，再做 matmul；与逐头参考对拍通过",
 }
 FORMULA = "[batch, token, head * channel] -> reshape [batch, token, head, channel] -> transpose [batch, head, token, channel]"
 ENTERS = {

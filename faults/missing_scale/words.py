@@ -4,12 +4,12 @@ from __future__ import annotations
 
 TITLE = {"en": "missing 1/sqrt(d_k)", "zh": "忘记除以 sqrt(d_k)"}
 INJECTED = {
-    "en": "scores are not divided by sqrt(d_k), or by another number, or twice, or after the softmax",
-    "zh": "score 没有除以 sqrt(d_k)，或除以别的数、除了两次、在 softmax 之后才除",
+    "en": "scores are divided by nothing, by another number than sqrt(d_k), by it twice, or after the softmax",
+    "zh": "score 没有除以 sqrt(d_k)、除以了别的数、除了两次，或在 softmax 之后才除",
 }
 SIGNAL = {
-    "en": "softmax near one-hot, the gradient vanishes",
-    "zh": "softmax 趋近 one-hot，梯度消失",
+    "en": "softmax near one-hot, the gradient vanishes (divided by too much: softmax near flat)",
+    "zh": "softmax 趋近 one-hot，梯度消失（除得过多时：softmax 趋于平坦）",
 }
 REPAIR = {
     "en": "scale right after the dot product; logit slope 1/sqrt(d_k) and the scale ablation agree",
