@@ -125,10 +125,7 @@ def choose(
     if temperature is None:
         likeliest: Tokens = kept.argmax(axis=-1)
         return likeliest
-    heat = settings.real(temperature, "temperature", least=0.0)
-    # All are at most 0 here: a tiny temperature sends them to -inf and leaves the largest, its limit.
-    with np.errstate(over="ignore"):
-        weights = softmax.softmax(kept.astype(np.float64), heat)
+    weights = softmax.softmax(kept.astype(np.float64), settings.real(temperature, "temperature", least=0.0))
     return np.array([random.choice(row.size, p=row) for row in weights])
 
 

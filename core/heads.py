@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core import arrays
+from core import arrays, settings
 from core.arrays import FloatArray
 from core.errors import CoreError
 
@@ -14,11 +14,13 @@ def split_heads(x: ArrayLike, heads: int) -> FloatArray:
     """Return `[batch, token, head * channel]` as `[batch, head, token, channel]`.
 
     Head h reads the h-th run of consecutive channels: y[b, h, t, c] = x[b, t, h * channels + c].
-    Raises CoreError when the width is not divisible by `heads`. Source: Vaswani et al. 2017, section 3.2.2.
+    Raises CoreError unless `heads` is a positive integer that divides the width.
+    Source: Vaswani et al. 2017, section 3.2.2.
     """
     x = arrays.ranked(x, "x", "batch, token, channel")
     batch, token, width = x.shape
-    if heads < 1 or width % heads:
+    heads = _count(heads, "heads")
+    if width % heads:
         raise CoreError(
             f"width is {width}, heads {heads}; a width divisible by the heads is required; change one"
         )
@@ -47,9 +49,11 @@ def merge_heads_backward(grad: FloatArray, heads: int) -> FloatArray:
 def repeat_heads(x: FloatArray, groups: int) -> FloatArray:
     """Return `[batch, kv_head, token, channel]` with every head `groups` times in a row; x itself for 1.
 
-    Query head h reads key/value head h // groups. Source: Ainslie et al. 2023, "GQA", section 2.2.
+    Query head h reads key/value head h // groups. Raises CoreError unless `groups` is a positive integer.
+    Source: Ainslie et al. 2023, "GQA", section 2.2.
     """
-    return x if groups == 1 else np.repeat(x, groups, axis=1)
+    count = _count(groups, "groups")
+    return x if count == 1 else np.repeat(x, count, axis=1)
 
 
 def repeat_heads_backward(grad: FloatArray, groups: int) -> FloatArray:
@@ -59,3 +63,8 @@ def repeat_heads_backward(grad: FloatArray, groups: int) -> FloatArray:
     batch, head, token, channel = grad.shape
     total: FloatArray = grad.reshape(batch, head // groups, groups, token, channel).sum(axis=2)
     return total
+
+
+def _count(value: int, name: str) -> int:
+    # Three times in every block call: an ordinary int is let through without the full check.
+    return value if type(value) is int and value > 0 else settings.whole(value, name, least=1)

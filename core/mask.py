@@ -51,8 +51,9 @@ def padding_mask(lengths: ArrayLike, key_length: int, dtype: Floating = np.float
 def as_additive(mask: ArrayLike, scores_shape: tuple[int, ...], dtype: Floating) -> FloatArray:
     """Return a boolean (True = may attend) or additive float mask in additive form, not yet broadcast.
 
-    Raises CoreError when it has another dtype, holds NaN or +inf, or does not broadcast to `scores_shape`
-    `[batch, head, query, key]`.
+    A number below the range of `dtype`, such as float64's lowest among float32 scores, becomes -inf.
+    Raises CoreError when it has another dtype, holds NaN or a number above that range, or does not broadcast
+    to `scores_shape` `[batch, head, query, key]`.
     """
     array = np.asarray(mask)
     _check_broadcast(array.shape, scores_shape)
@@ -63,20 +64,27 @@ def as_additive(mask: ArrayLike, scores_shape: tuple[int, ...], dtype: Floating)
             f"mask has dtype {array.dtype}; booleans (True = may attend) or additive floats are required; "
             "a 0/1 mask becomes boolean with astype(bool)"
         )
-    if not (array < np.inf).all():
+    with np.errstate(over="ignore"):
+        additive: FloatArray = array.astype(dtype, copy=False)
+    if not (additive < np.inf).all():
         raise CoreError(
-            "mask holds NaN or +inf; 0 where a key may be attended and -inf elsewhere are required"
+            f"mask holds NaN or +inf, or a number above the range of {np.dtype(dtype)}; 0 where a key may be "
+            "attended and -inf elsewhere are required"
         )
-    return array.astype(dtype, copy=False)
+    return additive
 
 
 def combine(*masks: FloatArray) -> FloatArray:
-    """Return the sum of additive masks: a key is attended only where every one of them allows it."""
+    """Return the sum of additive masks: a key is attended only where every one of them allows it.
+
+    Two of the dtype's lowest numbers add up to -inf.
+    """
     if not masks:
         raise CoreError("combine was given no mask; at least one is required")
     total = masks[0]
-    for mask in masks[1:]:
-        total = total + mask
+    with np.errstate(over="ignore"):
+        for mask in masks[1:]:
+            total = total + mask
     return total
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ class Parameters(Mapping[str, FloatArray]):
 
     Block roles: Wq bq Wk bk Wv bv Wo bo W1 b1 W2 b2 gain1 shift1 gain2 shift2. Weights act on the right,
     y = x W + b, W `[in, out]`. Biases and shifts are optional: an absent role is none. `shapes` lists them.
+    An array that anybody could still write is copied, so that a later write does not change it.
     Two are equal when roles, dtypes and every number are. Raises CoreError for an unknown role.
     """
 
@@ -31,7 +33,8 @@ class Parameters(Mapping[str, FloatArray]):
     def __init__(self, values: Mapping[str, ArrayLike]) -> None:
         frozen = {role: _read_only(value, role) for role, value in values.items()}
         object.__setattr__(self, "_arrays", frozen)
-        object.__setattr__(self, "shapes", {role: array.shape for role, array in frozen.items()})
+        shapes = {role: array.shape for role, array in frozen.items()}
+        object.__setattr__(self, "shapes", MappingProxyType(shapes))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise CoreError(
@@ -148,7 +151,16 @@ class Parameters(Mapping[str, FloatArray]):
 
 def _read_only(value: Any, role: str) -> FloatArray:
     array = arrays.floats(value, role)
-    if array.flags.writeable:
-        array = array.view()
+    if _writeable(array):
+        array = array.copy()
         array.flags.writeable = False
     return array
+
+
+def _writeable(array: Any) -> bool:
+    """Whether the array, or one that it is a view of, can be written; what is no array is the owner's affair."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return True
+        array = array.base
+    return False

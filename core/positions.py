@@ -14,7 +14,7 @@ from core.arrays import FloatArray
 from core.errors import CoreError
 
 BASE = 10000.0
-"""Ratio of the longest to the shortest wavelength (Vaswani et al. 2017, section 3.5)."""
+"""Wavelengths run from 2 pi to 2 pi BASE^(1 - 2/D), a geometric series (Vaswani et al. 2017, section 3.5)."""
 
 
 def sinusoidal_positional_encoding(seq_len: int, d_model: int, dtype: DTypeLike = np.float64) -> FloatArray:

@@ -15,19 +15,19 @@ from core.errors import CoreError
 def softmax(logits: ArrayLike, temperature: float = 1.0, axis: int = -1) -> FloatArray:
     """Return exp(z_i) / sum_j exp(z_j), z = logits / temperature, along `axis`; same shape and dtype.
 
-    The largest logit is subtracted first, so finite logits never overflow. A row of nothing but -inf (all
-    keys masked) gives zeros: finite, attending to nothing. NaN or +inf in a row gives NaN in that row.
+    The largest logit is subtracted first, so finite logits never overflow, at no temperature. A row of nothing
+    but -inf (all keys masked) gives zeros: finite, attending to nothing. NaN or +inf in a row gives NaN there.
     Raises CoreError when the temperature is not positive and finite, or `axis` does not exist.
     """
     logits = arrays.floats(logits, "logits")
     if not -logits.ndim <= axis < logits.ndim:
         raise CoreError(f"axis is {axis} for logits of shape {logits.shape}; name one of its axes")
-    if temperature != 1.0:
-        logits = logits / _checked_temperature(temperature)
     # The lowest finite number as the least maximum: -inf minus it stays -inf, where -inf - -inf would be NaN.
     largest = np.maximum.reduce(logits, axis=axis, keepdims=True, initial=_lowest(logits))
     with np.errstate(over="ignore", invalid="ignore"):
         weights = logits - largest
+    if temperature != 1.0:
+        _divide(weights, _checked_temperature(temperature))
     np.exp(weights, out=weights)
     total = np.add.reduce(weights, axis=axis, keepdims=True)
     # The largest logit contributes exp(0) = 1: only a fully masked row is below 1, and 0 / 1 keeps it 0.
@@ -45,6 +45,17 @@ def softmax_backward(grad: FloatArray, weights: FloatArray) -> FloatArray:
 
 def _lowest(logits: FloatArray) -> float:
     return float(np.finfo(logits.dtype).min)
+
+
+def _divide(below: FloatArray, heat: float) -> None:
+    """Divide in place what lies below the largest logit; the largest, 0, stays 0 whatever the temperature.
+
+    A temperature that the dtype rounds to 0 sends all others to -inf, its limit; one above the dtype's range
+    acts as the largest number, so that a masked -inf stays -inf.
+    """
+    number = below.dtype.type(min(heat, float(np.finfo(below.dtype).max)))
+    with np.errstate(over="ignore", divide="ignore", under="ignore"):
+        np.divide(below, number, out=below, where=below != 0)
 
 
 def _checked_temperature(temperature: float) -> float:

@@ -6,6 +6,8 @@ head 1 owns 2 and 3.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -48,11 +50,6 @@ def test_uneven_heads_are_refused() -> None:
         heads.split_heads(numbered(), 3)
 
 
-def test_no_heads_are_refused() -> None:
-    with pytest.raises(CoreError, match="heads 0"):
-        heads.split_heads(numbered(), 0)
-
-
 def test_wrong_ranks_are_refused() -> None:
     with pytest.raises(CoreError, match=r"rank 3 \[batch, token, channel\] is required"):
         heads.split_heads(np.ones((2, 4)), 2)
@@ -75,3 +72,17 @@ def test_one_group_copies_nothing() -> None:
     shared = np.ones((1, 2, 3, 1))
     assert heads.repeat_heads(shared, 1) is shared
     assert heads.repeat_heads_backward(shared, 1) is shared
+
+
+@pytest.mark.parametrize("count", [2.0, "2", True, None, 0])
+def test_a_number_of_heads_that_is_no_positive_integer_is_refused(count: Any) -> None:
+    with pytest.raises(CoreError, match=r"heads is .*an integer of at least 1 is required"):
+        heads.split_heads(numbered(), count)
+    with pytest.raises(CoreError, match=r"groups is .*an integer of at least 1 is required"):
+        heads.repeat_heads(np.array(SPLIT), count)
+
+
+def test_a_numpy_integer_is_a_number_of_heads() -> None:
+    two: Any = np.int64(2)
+    assert heads.split_heads(numbered(), two).tolist() == SPLIT
+    assert heads.repeat_heads(np.array(SPLIT), two).shape == (2, 4, 3, 2)

@@ -105,3 +105,16 @@ def test_combined_masks_allow_what_all_of_them_allow() -> None:
 def test_combining_no_mask_is_refused() -> None:
     with pytest.raises(CoreError, match="at least one is required"):
         masks.combine()
+
+
+def test_a_fill_below_the_range_of_the_scores_becomes_minus_infinity_without_a_warning() -> None:
+    fill = np.finfo(np.float64).min
+    mask = masks.as_additive(np.array([[0.0, fill]]), (1, 1, 2, 2), np.float32)
+    assert mask.tolist() == [[0.0, NO]]
+    lowest = masks.as_additive(np.array([[0.0, np.finfo(np.float32).min]]), (1, 1, 2, 2), np.float32)
+    assert masks.combine(lowest, lowest).tolist() == [[0.0, NO]]
+
+
+def test_a_number_above_the_range_of_the_scores_is_refused() -> None:
+    with pytest.raises(CoreError, match=r"mask holds .*above the range of float32.* are required"):
+        masks.as_additive(np.array([[0.0, 1e300]]), (1, 1, 2, 2), np.float32)

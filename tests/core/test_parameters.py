@@ -45,6 +45,31 @@ def test_the_callers_own_array_stays_writable() -> None:
     assert array.tolist() == [5.0, 1.0]
 
 
+def test_the_callers_later_writes_do_not_reach_it() -> None:
+    array = np.ones((2, 2))
+    view = array[0]
+    view.flags.writeable = False  # read-only itself, but part of an array that is not
+    parameters = Parameters({"W": array, "b": view})
+    array[:] = 5.0
+    assert parameters["W"].tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert parameters["b"].tolist() == [1.0, 1.0]
+
+
+def test_an_array_that_nobody_can_write_is_not_copied() -> None:
+    array = np.ones((2, 2))
+    array.flags.writeable = False
+    parameters = Parameters({"W": array, "b": array[0]})
+    assert parameters["W"] is array
+    assert np.shares_memory(parameters["b"], array)
+    assert parameters.under("")["W"] is array
+
+
+def test_its_shapes_cannot_be_changed() -> None:
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        sample().shapes["W"] = (9,)  # type: ignore[index]  # what mypy refuses is what is tried
+    assert sample().shapes == {"W": (1, 2), "b": (2,)}
+
+
 def test_it_is_frozen() -> None:
     with pytest.raises(CoreError, match=r"frozen.*with_"):
         sample().shapes = {}

@@ -130,3 +130,11 @@ def test_input_that_the_table_cannot_place_is_refused(
 def test_non_numeric_token_vectors_are_refused(tokens: Any) -> None:
     with pytest.raises(CoreError, match="token_vectors"):
         positions.apply_token_and_position(tokens, np.zeros((4, 2)))
+
+
+def test_the_wavelengths_run_from_two_pi_up_to_10000_to_the_1_minus_2_over_d_times_that() -> None:
+    # The angle of each pair of channels at position 1 is its frequency: wavelength 2 pi / angle.
+    sine, cosine = positions.sinusoidal_positional_encoding(2, 8)[1].reshape(4, 2).T
+    lengths = 2 * math.pi / np.arctan2(sine, cosine)
+    assert lengths[0] == pytest.approx(2 * math.pi)
+    assert lengths[-1] / lengths[0] == pytest.approx(1000.0)  # 10000^(3/4)

@@ -80,3 +80,21 @@ def test_moving_all_logits_together_has_no_gradient() -> None:
     # weights (1/4, 3/4), grad (1, 5): w * (g - w.g) = (1/4 * (1 - 4), 3/4 * (5 - 4)).
     gradient = stage.softmax_backward(np.array([1.0, 5.0]), np.array([0.25, 0.75]))
     assert gradient.tolist() == [-0.75, 0.75]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("temperature", [1e-30, 1e-308, 5e-324])
+def test_the_coldest_temperatures_leave_the_largest_logits_alone(
+    dtype: type[np.floating[Any]], temperature: float
+) -> None:
+    weights = stage.softmax(np.array([[1, 2, 3], [5, 5, -np.inf]], dtype), temperature)
+    assert weights.tolist() == [[0.0, 0.0, 1.0], [0.5, 0.5, 0.0]]
+    assert weights.dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_hottest_temperatures_share_the_weight_among_the_keys_that_are_not_masked(
+    dtype: type[np.floating[Any]],
+) -> None:
+    weights = stage.softmax(np.array([[1, 2, -np.inf], [-np.inf, -np.inf, -np.inf]], dtype), 1e308)
+    assert weights.tolist() == [[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]
