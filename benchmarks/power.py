@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from tabulate import tabulate
 
 from detectors.catalogue import BY_NAME, DETECTORS
@@ -127,15 +128,16 @@ class Power:
         for signal in examination.signals:
             extremes = self.detectors[signal.detector.name]
             extremes.alarms += signal.fired
-            if signal.value is not None and not signal.value <= extremes.healthy:
-                extremes.healthy = signal.value
+            if signal.value is not None:
+                # np.maximum, not max: a value that is no number must come through and stay.
+                extremes.healthy = float(np.maximum(extremes.healthy, signal.value))
 
     def _faulty(self, fault: Fault, found: Mutant) -> None:
         label, count = results.label(fault, found.variant), self.faults[fault.name]
         count.generated += found.generated
         count.witnessing += len(found.fixtures)
         count.caught += found.caught
-        count.restored = max(count.restored, found.restored)
+        count.restored = float(np.maximum(count.restored, found.restored))
         count.errors += [f"{label}: {found.error}"] if found.error else []
         pairs = zip(found.fixtures, found.faulty, strict=not found.error)
         count.missed += [f"{label} on {f.extents}, seed {f.seed}" for f, seen in pairs if not seen.fired]

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
             sys.stdout.flush()
         return code
     except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else 0
+        return complain(stop.code, 1) if isinstance(stop.code, str) else int(stop.code or 0)
     except (Exception, KeyboardInterrupt) as error:
         return report(error, language.resolve(language.asked(arguments)))
 

@@ -62,11 +62,16 @@ class Campaign:
             self._inject_all(fault, fixtures)
 
     def _inject_all(self, fault: Fault, fixtures: Sequence[Fixture]) -> None:
-        """Fixture i goes to variant i modulo the number of variants."""
+        """Fixture i goes to variant i modulo the number of variants; with fewer fixtures some serve again."""
         count = len(fault.variants)
         for at, variant in enumerate(fault.variants):
             self.say(results.label(fault, variant))
-            self.mutants.append(mutants.observe(fault, variant, fixtures[at::count], self.healthy[at::count]))
+            mine = (
+                slice(at, None, count)
+                if at < len(fixtures)
+                else slice(at % len(fixtures), at % len(fixtures) + 1)
+            )
+            self.mutants.append(mutants.observe(fault, variant, fixtures[mine], self.healthy[mine]))
 
     def _sound(self) -> bool:
         """Whether the run is whole and its baseline quiet: only then is anything more injected."""

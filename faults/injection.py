@@ -28,6 +28,7 @@ class Injection:
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         self.calls: dict[Seam, int] = dict.fromkeys(variant.patches, 0)
+        self._originals: dict[Seam, Function] = {}
         self._undo: list[tuple[dict[str, Any], str, Function, Function]] = []
 
     @property
@@ -40,8 +41,8 @@ class Injection:
 
     def apply(self) -> None:
         """Replaces every seam and every copy of it. Raises InjectionError for a seam that does not exist."""
-        originals = {seam: _original(seam) for seam in self.variant.patches}
-        for seam, original in originals.items():
+        self._originals = {seam: _original(seam) for seam in self.variant.patches}
+        for seam, original in self._originals.items():
             replacement = self._counted(seam, self.variant.patches[seam](original))
             for space, name in list(_holders(original)):
                 self._undo.append((space, name, original, replacement))
@@ -56,6 +57,14 @@ class Injection:
             for space, name in list(_holders(replacement)):
                 space[name] = original
         self._undo.clear()
+        if pairs:
+            self._check()
+
+    def _check(self) -> None:
+        """Raises InjectionError unless every seam is the very object it was."""
+        for seam, original in self._originals.items():
+            if _original(seam) is not original:
+                raise InjectionError(f"seam {seam}: not put back; start a new process")
 
     def _counted(self, seam: Seam, replacement: Function) -> Function:
         calls = self.calls

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from detectors.examination import Examination, examine
 from detectors.fixtures import Fixture
 from faults import reference
-from faults.injection import inject
+from faults.injection import inject, unreached_copies
 from faults.model import Fault, Status, Variant
 
 Array = NDArray[Any]
@@ -75,11 +75,19 @@ def output(fixture: Fixture) -> Array:
 
 def _restored(mutant: Mutant, before: Sequence[Array]) -> float:
     """Largest difference of any output, and of any signal on the first fixture, from before the fault."""
-    apart = [float(np.abs(output(f) - was).max()) for f, was in zip(mutant.fixtures, before, strict=True)]
+    apart = [_difference(output(f), was) for f, was in zip(mutant.fixtures, before, strict=True)]
     if mutant.fixtures:
         apart += _apart(mutant.healthy[0], examined(mutant.fixtures[0]))
     # np.max, not max: a value that is no number must come through.
     return float(np.max(apart, initial=0.0))
+
+
+def _difference(now: Array, was: Array) -> float:
+    """0.0 for the very same bits, else the largest difference; infinite where no number says how far."""
+    if now.dtype == was.dtype and now.shape == was.shape and now.tobytes() == was.tobytes():
+        return 0.0
+    apart = float(np.abs(now - was).max()) if now.shape == was.shape else float("inf")
+    return apart if apart > 0 else float("inf")
 
 
 def _apart(before: Examination, after: Examination) -> list[float]:
@@ -95,21 +103,32 @@ def status(mutant: Mutant) -> Status:
     """How it ended, in this order: no fixture can witness it, a crash, never reached, caught everywhere, survived."""
     if not mutant.fixtures:
         return Status.NOT_APPLICABLE
-    if mutant.error:
+    if mutant.error or _crashed(mutant):
         return Status.ERROR
     if not all(mutant.activations):
         return Status.NO_COVERAGE
     return Status.KILLED if mutant.caught == len(mutant.fixtures) else Status.SURVIVED
 
 
+def _crashed(mutant: Mutant) -> str:
+    """What a call raised under a variant that is not expected to raise: the patch is broken, not the block."""
+    if "shape" in mutant.variant.signature.fires:
+        return ""
+    return next((examination.failures[0] for examination in mutant.faulty if examination.failures), "")
+
+
 def reason(mutant: Mutant) -> str:
     """One line about a mutant that did not die; empty for one that did."""
     found = status(mutant)
     if found is Status.ERROR:
-        return mutant.error
+        return mutant.error or f"a call failed that this variant should let pass: {_crashed(mutant)}"
     if found is Status.NOT_APPLICABLE:
         return f"none of {mutant.generated} fixtures can witness it"
     if found is Status.NO_COVERAGE:
-        return f"the patched code was not reached on {mutant.activations.count(0)} of {len(mutant.fixtures)} fixtures"
+        missed = f"the patched code was not reached on {mutant.activations.count(0)} of {len(mutant.fixtures)} fixtures"
+        copies = sorted({copy for seam in mutant.variant.patches for copy in unreached_copies(seam)})
+        return missed + (
+            f"; copies of it that cannot be replaced are kept in: {', '.join(copies)}" if copies else ""
+        )
     missed = len(mutant.fixtures) - mutant.caught
     return f"missed on {missed} of {len(mutant.fixtures)} witnessing fixtures" if missed else ""

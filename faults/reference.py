@@ -27,7 +27,6 @@ from core.parameters import Parameters
 from detectors import plain_block
 from detectors.fixtures import Extents, Fixture
 from detectors.subject import Subject
-from faults import siblings
 
 Array = NDArray[Any]
 
@@ -38,9 +37,6 @@ EXAMPLE = Extents(batch=2, tokens=6, heads=2, kv_heads=2, head_width=4, hidden=1
 def config(extents: Extents) -> block.BlockConfig:
     """The block the extents declare: causal, pre-norm, ReLU, no positions."""
     return block.BlockConfig(heads=extents.heads, kv_heads=extents.kv_heads, norm_kind=extents.norm_kind)
-
-
-siblings.pin()
 
 
 def subject(fixture: Fixture) -> Subject:
@@ -64,9 +60,12 @@ def attend(query: Array, key: Array, value: Array) -> Array:
 
 
 def parameters(fixture: Fixture, replaced: Mapping[str, Array]) -> Parameters:
-    """The fixture's weights with some roles replaced; made once for each set of replacements."""
+    """The fixture's weights with some roles replaced; made once for each set of replacements.
+
+    The replacements are kept with what was made of them: an id names an array only as long as it lives.
+    """
     name = "parameters " + " ".join(f"{role}:{id(array)}" for role, array in replaced.items())
-    return fixture.once(name, lambda: Parameters({**fixture.weights, **replaced}))
+    return fixture.once(name, lambda: (Parameters({**fixture.weights, **replaced}), dict(replaced)))[0]
 
 
 def trace(fixture: Fixture) -> AttentionTrace:

@@ -107,9 +107,10 @@ def floor(fixtures: Iterable[Fixture]) -> float:
 def fault_result(
     fault: Fault, found: Sequence[Mutant], rows: tuple[VariantResult, ...], naming: Naming
 ) -> FaultResult:
-    """One fault with its variants, and the name that its signals got most often."""
+    """One fault with its variants, and the name that its signals got most often; several where they tie."""
     names = Counter(naming.named(examination) for mutant in found for examination in mutant.faulty)
-    most = names.most_common(1)[0][0] if names else ()
+    top = max(names.values(), default=0)
+    most = dict.fromkeys(name for named, count in names.items() if count == top for name in named)
     return FaultResult(
         fault.name,
         fault.title,

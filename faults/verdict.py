@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from faults.model import Report, Status, Text, VariantResult, score
+from faults.model import FaultResult, Report, Status, Text, VariantResult, score
 
 GOOD, FAILED, BROKEN, NOTHING_SELECTED, INTERRUPTED = 0, 1, 3, 5, 130
 
-BASELINE_OPEN = (Status.SURVIVED, Status.NO_COVERAGE)
+ALIVE = (Status.SURVIVED, Status.NO_COVERAGE)
+
+NAMED = 0.9
+"""Share of the fixtures it is caught on where the right fault must be named."""
 
 ROUNDING = 1e-9
 """In percent: a quotient such as 29 / 100 may come out just below the bar that it reaches."""
@@ -70,16 +73,38 @@ def _failed(report: Report, fail_under: float | None) -> list[Text]:
                 _about(row, f"not restored: healthy values moved by {apart}", f"未复原：健康值改变了 {apart}")
             )
     for fault in report.faults:
-        if fault.total("witnessing") and fault.diagnosis != fault.name:
-            found.append(_said(
-                f"{fault.name}: its signals were named {fault.diagnosis}",
-                f"{fault.name}：其信号被诊断为 {fault.diagnosis}",
-            ))  # fmt: skip
+        found += _naming(fault)
+    return found
+
+
+def _naming(fault: FaultResult) -> list[Text]:
+    """Whether the signals alone name the fault: each variant, and with its own signature left out the whole."""
+    if not fault.total("witnessing"):
+        return []
+    found = [] if fault.diagnosis == fault.name else [_said(
+        f"{fault.name}: its signals were named {fault.diagnosis}",
+        f"{fault.name}：其信号被诊断为 {fault.diagnosis}",
+    )]  # fmt: skip
+    for row in fault.variants:
+        if not (row.named >= NAMED * row.caught):
+            share = f"{row.named}/{row.caught}"
+            found.append(
+                _about(
+                    row, f"named rightly on {share} fixtures only", f"仅在 {share} 个 fixture 上被正确认出"
+                )
+            )
+    blind = fault.total("named_without_own")
+    if not (blind >= NAMED * fault.total("caught")):
+        share = f"{blind}/{fault.total('caught')}"
+        found.append(_said(
+            f"{fault.name}: named on {share} fixtures only when a variant's own signature is left out",
+            f"{fault.name}：去掉变体自身的特征后，仅在 {share} 个 fixture 上被认出",
+        ))  # fmt: skip
     return found
 
 
 def _survivors(report: Report, fail_under: float | None) -> list[Text]:
-    alive = [row for row in report.variants if row.status in BASELINE_OPEN]
+    alive = [row for row in report.variants if row.status in ALIVE]
     reached = score([row.status for row in report.variants])
     if reached is None:
         return [_said("score n/a: no variant could be judged", "得分 n/a：没有可判定的变体")]

@@ -2,7 +2,8 @@
 
 A variant that survived, or whose code was never reached, or that was not restored, is a failure; one that
 crashed is an error; one that does not apply is skipped. The baseline and the controls are suites of their
-own, so that a false alarm is red here too. There are no durations: the same run gives the same bytes.
+own, so that a false alarm is red here too, and so is the verdict on the run as a whole. There are no durations:
+the same run gives the same bytes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from faults.model import Control, DetectorInfo, Report, Status, VariantResult
+from faults.model import Control, DetectorInfo, Report, Status, Text, VariantResult
 from reports import cells, figures
 from reports.words import STATUS
 
@@ -22,13 +23,14 @@ Case = tuple[str, str, str]
 """Name, outcome ("", "failure", "error" or "skipped") and message of a test case."""
 
 
-def to_junit(report: Report) -> str:
-    """The whole XML document, with a line end."""
+def to_junit(report: Report, problems: Sequence[Text] = ()) -> str:
+    """The whole XML document, with a line end; `problems` are the verdict's, one failed test case each."""
     root = ElementTree.Element("testsuites", name="faults")
     _suite(root, "baseline", [_baseline_case(detector) for detector in report.detectors])
     _suite(root, "controls", [_control_case(control) for control in report.controls])
     for fault in report.faults:
         _suite(root, fault.name, [_variant_case(variant) for variant in fault.variants])
+    _suite(root, "verdict", _verdict_cases(report, problems))
     _count(root, list(root.iter("testcase")))
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
@@ -67,6 +69,14 @@ def _variant_outcome(variant: VariantResult) -> tuple[str, str]:
     if variant.restored != 0:
         return "failure", f"not restored, {cells.restored(variant.restored, 'en')}"
     return ("skipped" if variant.status is Status.NOT_APPLICABLE else ""), status
+
+
+def _verdict_cases(report: Report, problems: Sequence[Text]) -> list[Case]:
+    """What makes the run fail as a whole, also where every variant for itself is green."""
+    failed = [(f"problem {at}", "failure", text["en"]) for at, text in enumerate(problems, start=1)]
+    if report.interrupted:
+        failed.append(("complete", "error", "interrupted: the report is partial"))
+    return failed or [("verdict", "", "")]
 
 
 def _baseline_case(detector: DetectorInfo) -> Case:

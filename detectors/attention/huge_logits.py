@@ -13,14 +13,15 @@ from detectors.observation import Observation
 def measure(observation: Observation) -> float:
     """Largest finite weight on a future token whose logit is 1e6 while all others are -1e6.
 
-    Raises NotObservable where every such weight is NaN: that is overflow, not a leak.
+    Raises NotObservable where no such weight is finite: that is overflow, not a leak.
     """
     weights = probes.peaks(observation)
     moving = np.array(influence.sources(observation.fixture.extents.tokens))
     future = weights[np.arange(len(weights))[:, None] < moving]
-    if future.size and np.isnan(future).all():
-        raise NotObservable("weights are NaN at logits of 1e6: overflow")
-    return float(np.nanmax(future, initial=0.0))
+    finite = np.isfinite(future)
+    if future.size and not finite.any():
+        raise NotObservable("weights are not finite at logits of 1e6: overflow")
+    return float(np.max(future, where=finite, initial=0.0))
 
 
 DETECTOR = Detector(

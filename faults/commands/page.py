@@ -9,7 +9,7 @@ from pathlib import Path
 from faults import language as languages
 from faults.commands import VERBS, output
 from faults.commands.arguments import Parser
-from faults.commands.run import exit_code, progress, with_page
+from faults.commands.run import progress, with_page
 from faults.language import say
 from faults.model import FaultsError, Report, Text, UsageError
 
@@ -139,7 +139,7 @@ def _fresh(options: argparse.Namespace) -> tuple[Report, int]:
         show("")
     if report.interrupted:
         raise KeyboardInterrupt
-    return with_page(report), exit_code(report, verdict.exit_code(report))
+    return with_page(report), verdict.exit_code(report)
 
 
 def _write_page(report: Report, options: argparse.Namespace, spoken: str | None, language: str) -> list[str]:

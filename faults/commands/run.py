@@ -132,13 +132,16 @@ def _deliver(report: Report, options: argparse.Namespace, style: str, files: dic
     from faults import verdict
     from reports import campaign, json_report, junit
 
-    writers = {"--json": lambda whole: json_report.to_json(with_page(whole)), "--junitxml": junit.to_junit}
-    for option, name in files.items():
-        output.write_file(option, name, writers[option](report))
     problems = verdict.problems(report, options.fail_under)
+    writers = {
+        "--json": lambda: json_report.to_json(with_page(report)),
+        "--junitxml": lambda: junit.to_junit(report, problems),
+    }
+    for option, name in files.items():
+        output.write_file(option, name, writers[option]())
     verbosity = int(options.verbose) - int(options.quiet)
     print(campaign.render(report, problems, options.lang, style, verbosity))
-    return exit_code(report, verdict.exit_code(report, options.fail_under))
+    return verdict.exit_code(report, options.fail_under)
 
 
 def with_page(report: Report) -> Report:
@@ -147,13 +150,6 @@ def with_page(report: Report) -> Report:
 
     # After an interrupt nothing more is injected.
     return report if report.interrupted else replace(report, page=page_data.part(report))
-
-
-def exit_code(report: Report, judged: int) -> int:
-    """The verdict's code, or that of a run that was interrupted or had nothing to do."""
-    if report.interrupted:
-        return INTERRUPTED
-    return judged if report.faults else NOTHING_SELECTED
 
 
 def progress() -> Callable[[str], None] | None:

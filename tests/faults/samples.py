@@ -71,7 +71,8 @@ def row(status: Status = Status.KILLED, **changes: Any) -> VariantResult:
     made = VariantResult(
         "made_up", "made", TEXT, status, 2, 2, 2, 8, reading, 15.0, {}, {}, 2, 0, 2, 0.0
     )  # fmt: skip
-    return replace(made, **changes)
+    named = changes.get("caught", 2)
+    return replace(made, **{"named": named, "named_without_own": named, **changes})
 
 
 def result(*rows: VariantResult, name: str = "made_up", diagnosis: str = "made_up") -> FaultResult:

@@ -18,7 +18,7 @@ from detectors.examination import examine
 from detectors.fixtures import Extents, Fixture
 from faults import campaign, controls, injection, mutants, registry, results, strategies, symptoms, verdict
 from faults.injection import Injection
-from faults.model import Fault, Function, Report, Seam, Status, Variant, VariantResult
+from faults.model import Fault, Function, Report, Seam, Signature, Status, Variant, VariantResult
 from faults.mutants import Mutant
 from tests.faults import samples
 
@@ -252,12 +252,23 @@ def test_a_variant_that_escapes_once_has_survived() -> None:
 
 
 def test_faulty_code_that_raises_is_caught_by_the_shape_contract() -> None:
-    report = run(samples.variant({SCALE: raising(ValueError("shapes do not fit"))}, lead="shape"))
+    expected = Signature(frozenset({"shape"}))
+    report = run(
+        samples.variant({SCALE: raising(ValueError("shapes do not fit"))}, lead="shape", signature=expected)
+    )
     row = only(report)
     assert row.status is Status.KILLED
     assert row.kills["shape"] == row.caught == 4
     assert row.reading.faulty is not None
     assert row.reading.faulty >= 1
+
+
+def test_a_patch_that_raises_where_its_fault_would_not_is_an_error_and_no_kill() -> None:
+    report = run(samples.variant({SCALE: raising(NameError("undefined_name"))}))
+    row = only(report)
+    assert row.status is Status.ERROR
+    assert "NameError: undefined_name" in row.reason
+    assert verdict.exit_code(report) == 3
 
 
 def broken_patch(original: Function) -> Function:
@@ -345,6 +356,25 @@ def test_nothing_more_is_injected_after_an_interrupt(monkeypatch: pytest.MonkeyP
     assert injected == ["no_op", "must_die", "absent", "interrupted"]
     assert report.symptoms == ()
     assert report.variants[0].witness is None
+
+
+def test_an_interrupt_that_keeps_an_injection_from_leaving_is_made_up_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(self: object, *error: object) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    def arm(line: str) -> None:
+        if line.startswith("made_up"):
+            monkeypatch.setattr(injection.inject, "__exit__", interrupted)
+
+    original = held(SCALE)
+    chosen = samples.fault(samples.declared("missing_scale/absent"))
+    report = campaign.run([chosen], 3, progress=arm)
+    assert report.interrupted
+    assert held(SCALE) is original
+    assert injection.in_force() is None
 
 
 @pytest.mark.parametrize("moment", ["baseline", "made_up/absent"])

@@ -10,7 +10,9 @@ from typing import Any, NoReturn
 import pytest
 
 import faults
-from faults import campaign
+from detectors.examination import Examination
+from detectors.fixtures import Fixture
+from faults import campaign, mutants
 from faults.__main__ import main
 from faults.commands import VERBS
 from faults.model import FaultsError, Report, Status
@@ -392,3 +394,17 @@ def test_show_refuses_what_it_does_not_know(
 ) -> None:
     assert main(["show", *arguments]) == 2
     assert error_line(capsys).startswith(line)
+
+
+def test_a_false_alarm_on_the_correct_block_exits_3(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    examined = mutants.examined
+
+    def alarmed(fixture: Fixture) -> Examination:
+        found = examined(fixture)
+        return replace(found, signals=(replace(found.signals[0], value=float("nan")), *found.signals[1:]))
+
+    monkeypatch.setattr(mutants, "examined", alarmed)
+    assert main(["run", "--all", "--examples", "2", "-q"]) == 3
+    assert "nothing was injected" in capsys.readouterr().out

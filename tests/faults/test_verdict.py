@@ -15,7 +15,9 @@ ALARM = DetectorInfo("rows", TEXT, "weight", 1e-3, 0.25, 2, 4)
 BROKEN_CONTROL = Control("no_op", Status.SURVIVED, Status.KILLED, "scale moved")
 
 GOOD = row()
-SURVIVOR = row(Status.SURVIVED, variant="alive", caught=1, reason="missed on 1 of 2 witnessing fixtures")
+SURVIVOR = row(
+    Status.SURVIVED, variant="alive", witnessing=7, caught=5, reason="missed on 2 of 7 witnessing fixtures"
+)
 UNREACHED = row(
     Status.NO_COVERAGE, variant="unreached", reason="the patched code was not reached on 2 of 2 fixtures"
 )
@@ -146,7 +148,7 @@ def test_problems_are_one_line_each_and_the_worst_come_first() -> None:
         "baseline: rows fires on 2 of 4 healthy fixtures (largest 0.25, threshold 0.001); nothing was injected",
         "control no_op: killed, required: survived scale moved",
         "made_up/crashed: error: RuntimeError: no patch",
-        "made_up/alive: survived: missed on 1 of 2 witnessing fixtures",
+        "made_up/alive: survived: missed on 2 of 7 witnessing fixtures",
         "made_up/unreached: no coverage: the patched code was not reached on 2 of 2 fixtures",
         "made_up/moved: not restored: healthy values moved by 1e-09",
         "made_up: its signals were named none",
@@ -157,7 +159,7 @@ def test_the_bar_that_was_missed_stands_before_those_who_missed_it() -> None:
     lines = english(THREE_OF_FOUR, 80.0)
     assert lines == [
         "score 75.0% is under --fail-under 80 %",
-        "made_up/alive: survived: missed on 1 of 2 witnessing fixtures",
+        "made_up/alive: survived: missed on 2 of 7 witnessing fixtures",
     ]
     assert english(THREE_OF_FOUR, 75.0) == []
 
@@ -180,6 +182,28 @@ def test_both_languages_give_the_same_figures_and_no_status_stays_english() -> N
         assert not any(f"{status}" in line["zh"] for status in Status if status is not Status.ERROR)
 
 
+def test_the_lines_on_what_is_alive_are_these_in_chinese() -> None:
+    lines = [line["zh"] for line in verdict.problems(report([SURVIVOR, UNREACHED]))]
+    assert lines == [
+        "made_up/alive：存活：7 个可见证的 fixture 中漏掉 2 个",
+        "made_up/unreached：未覆盖：被替换的代码没有在每个 fixture 上都执行到",
+    ]
+
+
 def test_every_status_has_a_chinese_word_of_its_own() -> None:
     assert set(verdict.CHINESE) == set(Status)
     assert len(set(verdict.CHINESE.values())) == len(Status)
+
+
+def test_a_variant_that_is_caught_and_mostly_named_otherwise_fails_the_run() -> None:
+    once = report([GOOD, row(variant="unnamed", named=1)])
+    assert english(once) == ["made_up/unnamed: named rightly on 1/2 fixtures only"]
+    assert verdict.exit_code(once) == 1
+
+
+def test_a_fault_known_by_each_variants_own_signature_alone_fails_the_run() -> None:
+    blind = report([row(named_without_own=1), row(variant="other", named_without_own=2)])
+    assert english(blind) == [
+        "made_up: named on 3/4 fixtures only when a variant's own signature is left out"
+    ]
+    assert verdict.exit_code(blind) == 1

@@ -33,12 +33,27 @@ def counts(element: ElementTree.Element) -> tuple[str | None, ...]:
 
 
 def test_each_fault_is_a_suite_and_each_variant_a_case(report: Report) -> None:
-    assert [element.get("name") for element in suites(report)][2:] == ["mask_adds_zero", "missing_scale"]
+    assert [element.get("name") for element in suites(report)][2:] == [
+        "mask_adds_zero",
+        "missing_scale",
+        "verdict",
+    ]
     assert [case.get("name") for case in suite(report, "mask_adds_zero")] == ["zero", "missing"]
 
 
 def test_a_good_run_has_no_failure(report: Report) -> None:
-    assert counts(ElementTree.fromstring(to_junit(report))) == ("7", "0", "0", "0")
+    assert counts(ElementTree.fromstring(to_junit(report))) == ("8", "0", "0", "0")
+
+
+def test_what_fails_the_run_as_a_whole_is_red_though_every_variant_is_green(report: Report) -> None:
+    root = ElementTree.fromstring(to_junit(report, [{"en": "missing_scale: named none", "zh": "未认出"}]))
+    assert counts(root) == ("8", "1", "0", "0")
+    assert [failure.get("message") for failure in root.iter("failure")] == ["missing_scale: named none"]
+
+
+def test_a_partial_report_is_an_error(report: Report) -> None:
+    root = ElementTree.fromstring(to_junit(replace(report, interrupted=True)))
+    assert counts(root) == ("8", "0", "1", "0")
 
 
 @pytest.mark.parametrize(
