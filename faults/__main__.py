@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -15,6 +16,9 @@ from faults.model import FaultsError, UsageError
 
 INTERNAL_ERROR = 3
 INTERRUPTED = 130
+NO_ROOM = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG)
+"""What a stdout that takes no more answers."""
+
 BROKEN_PIPE = 141
 """128 + SIGPIPE, what a shell reports for a program that wrote to a pipe nobody reads: never a pass."""
 
@@ -88,7 +92,7 @@ def report(error: BaseException, spoken: str) -> int:
     """One line on stderr for an error, and its exit code."""
     if isinstance(error, BrokenPipeError):
         return hang_up(BROKEN_PIPE)
-    if isinstance(error, OSError) and error.filename is None:
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
         # No file was being opened: it is stdout that would not take any more.
         text = {
             "en": f"stdout cannot be written ({error.strerror})",

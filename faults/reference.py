@@ -1,4 +1,9 @@
-"""The reference subject: the correct block of `core`, wrapped for the detectors. The one file that imports core."""
+"""The reference subject: the correct block of `core`, wrapped for the detectors. The one file that imports core.
+
+Raises FaultsError, in one line, where a `core` from elsewhere has been imported before.
+"""
+
+# ruff: noqa: E402 - a foreign package of the same name must be refused before ours are imported
 
 from __future__ import annotations
 
@@ -7,6 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from faults import siblings
+
+siblings.pin()
 
 from core import (
     attention,

@@ -57,6 +57,16 @@ def test_a_package_of_our_name_that_came_first_is_refused_in_one_line(crowded: P
     assert line.count("\n") == 1
 
 
+def test_the_library_refuses_a_package_of_our_name_that_came_first_in_one_line(crowded: Path) -> None:
+    (crowded / "core" / "__init__.py").write_text("")
+    program = "import sys; sys.path.insert(0, '.'); import core; from faults import campaign"
+    environment = {**os.environ, "PYTHONPATH": str(HOME)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=crowded, env=environment, capture_output=True, timeout=60, check=False)
+    last = done.stderr.decode().strip().splitlines()[-1]
+    assert last.startswith("faults.model.FaultsError: package 'core' is already imported from ")
+
+
 def test_the_same_command_prints_the_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
     arguments = ("run", "head_seq_swap", "mask_adds_zero", "--examples", "12", "-v")
     first = run(*arguments, folder=tmp_path, PYTHONHASHSEED="1")
