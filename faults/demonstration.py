@@ -28,7 +28,8 @@ STAGES = {
     "weights": ("query", "key"),
     "output": ("token", "channel"),
 }
-"""What is shown, with its axes; scores, masked and weights are those of the first head."""
+"""What is shown, with its axes; scores, masked and weights are those of the first head. Where fewer queries than keys
+make the fault, the queries are the last two tokens, and the output is that of attention in the first head."""
 
 
 def demonstrate(fault: Fault, variant: Variant | None = None) -> Demonstration:
@@ -64,14 +65,25 @@ def _look(fixture: Fixture, variant: Variant) -> tuple[dict[str, Numbers], float
     value = float("nan") if signal.value is None else signal.value
     shown: dict[str, Numbers] = {"input": _rows(fixture.x[0])}
     try:
-        shown |= _attention(fixture) | {"output": _rows(reference.output(fixture)[0])}
+        shown |= _short(fixture) if variant.lead == "short_queries" else _whole(fixture)
     except Exception as error:  # the faulty block may well raise: that is what is being shown
         return shown, value, f"{type(error).__name__}: {error}"
     return shown, value, ""
 
 
-def _attention(fixture: Fixture) -> dict[str, Numbers]:
-    trace = reference.trace(fixture)
+def _whole(fixture: Fixture) -> dict[str, Numbers]:
+    """The block on all tokens: what its attention does in the first head, and its output."""
+    return _head(reference.trace(fixture)) | {"output": _rows(reference.output(fixture)[0])}
+
+
+def _short(fixture: Fixture) -> dict[str, Numbers]:
+    """Attention asked by the last two tokens alone, as when the first one's key comes from a cache."""
+    query, key, value = reference.projections(fixture)
+    trace = reference.attention_trace(query[:, :, -2:], key, value)
+    return _head(trace) | {"output": _rows(trace.output[0, 0])}
+
+
+def _head(trace: Any) -> dict[str, Numbers]:
     return {name: _rows(getattr(trace, name)[0, 0]) for name in ("scores", "masked", "weights")}
 
 

@@ -82,6 +82,12 @@ def trace(fixture: Fixture) -> AttentionTrace:
     return block.block_trace(fixture.x, parameters(fixture, {}), config(fixture.extents)).attention
 
 
+def projections(fixture: Fixture) -> tuple[Array, Array, Array]:
+    """Query, key and value of the block's attention, [batch, head, token, channel]."""
+    whole = block.block_trace(fixture.x, parameters(fixture, {}), config(fixture.extents))
+    return whole.query, whole.key, whole.value
+
+
 def gradients(fixture: Fixture, upstream: Array) -> tuple[Array, Mapping[str, Array]]:
     """Gradient of sum(upstream * y) with respect to x and to every weight, through the patched backward seams."""
     whole = block.block_trace(fixture.x, parameters(fixture, {}), config(fixture.extents))
@@ -117,12 +123,6 @@ def example(seed: int) -> Example:
 def attention_trace(query: Array, key: Array, value: Array, causal: bool = True) -> AttentionTrace:
     """core's attention with every intermediate."""
     return attention.attention_trace(query, key, value, causal=causal)
-
-
-def attention_gradient(query: Array, key: Array, value: Array, upstream: Array) -> Array:
-    """Gradient of sum(upstream * output) with respect to the query, without a mask."""
-    forward = attention.attention_trace(query, key, value)
-    return attention.attend_backward(upstream, query, key, value, None, forward)[0]
 
 
 def rms(array: Array) -> float:

@@ -47,11 +47,6 @@ start here:
 }
 
 
-def usage(language: str) -> str:
-    """The usage line."""
-    return USAGE[language]
-
-
 def help_text(language: str) -> str:
     """Everything `faults --help` prints."""
     width = max(map(len, VERBS))

@@ -6,6 +6,7 @@ The seam is one sublayer, `pre_norm(x, skip, norm, branch)`, and its gradient
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -113,13 +114,22 @@ STREAM = frozenset({"skip", "gradient_flow", "attention_branch", "feed_forward_b
 """What breaks as soon as the stream itself is not handed on."""
 
 
+PATCHES: Mapping[str, Mapping[Seam, Callable[[Function], Function]]] = {
+    "dropped": {FORWARD: dropped, BACKWARD: dropped_backward},
+    "doubled": {FORWARD: doubled, BACKWARD: doubled_backward},
+    "after_norm": {FORWARD: after_norm, BACKWARD: after_norm_backward},
+    "post_norm": {FORWARD: post_norm, BACKWARD: post_norm_backward},
+    "broadcast": {FORWARD: broadcast, BACKWARD: broadcast_backward},
+    "ffn_from_input": {COMPOSE: ffn_from_input, COMPOSE_BACKWARD: ffn_from_input_backward},
+    "sequence_first": {FORWARD: sequence_first, BACKWARD: sequence_first_backward},
+    "joined": {FORWARD: joined},
+}
+
+
 def _variant(name: str, lead: str, fires: frozenset[str], **more: Any) -> Variant:
-    forward, backward = globals()[name], globals().get(f"{name}_backward")
-    seams = (COMPOSE, COMPOSE_BACKWARD) if name == "ffn_from_input" else (FORWARD, BACKWARD)
-    patches = {seams[0]: forward} | ({seams[1]: backward} if backward else {})
     signature = Signature(fires, more.pop("patterns", {}))
     more.setdefault("witnesses", lambda extents: True)
-    return Variant(name, words.VARIANTS[name], patches, lead, signature, **more)
+    return Variant(name, words.VARIANTS[name], PATCHES[name], lead, signature, **more)
 
 
 FAULT = Fault(
