@@ -72,6 +72,11 @@ def test_a_package_of_the_learners_own_may_have_our_name(tmp_path: Path) -> None
     assert room.done
 
 
+def test_a_file_beside_the_reference_owns_nothing_of_it() -> None:
+    (found,) = independence.in_text(ast.parse("import core"), Path(HOME), Path(HOME))
+    assert found.line == 1
+
+
 @pytest.mark.parametrize(("statement", "words"), AT_RUN_TIME)
 def test_the_running_program_is_watched(tmp_path: Path, statement: str, words: str) -> None:
     text = COMPLETE.replace('    inner = x @ weights["W1"]', '    reach()\n    inner = x @ weights["W1"]')

@@ -19,6 +19,11 @@ STEP = 'return {**model, "unembedding": model["unembedding"] - learning_rate * s
 
 MISTAKES = [
     (SCALED, "scores", "attention", "causal_attention", "does not divide by sqrt(d) (missing_scale)"),
+    ("weights = powers / powers.sum(-1, keepdims=True)", "weights = 0.9 * powers / powers.sum(-1, keepdims=True)",
+     "attention", "causal_attention", "has rows of weights that miss 1 by 0.1"),
+    ('"masked": masked', '"masked": masked - 1.0', "attention", "causal_attention", 'changes in "masked" what'),
+    ('"output": np.einsum("bhqk,bhkc->bhqc", weights, value)', '"output": value', "attention", "causal_attention",
+     "differs from the reference"),
     (SCALED, "scores / query.shape[-1]", "attention", "causal_attention", "divides by d, not by sqrt(d)"),
     (SCALED, "scores * query.shape[-1] ** 0.5", "attention", "causal_attention", "multiplies by sqrt(d)"),
     ("-np.inf", "0.0", "attention", "causal_mask", "adds 0 where it must add -inf"),
@@ -240,3 +245,35 @@ def test_the_interface_names_parameters_and_shapes(
 ) -> None:
     found = part(examined(tmp_path, changed(old, new), whole=False), name)
     assert words in found.what["en"]
+
+
+def test_logits_that_see_the_future_are_told_how_far(tmp_path: Path) -> None:
+    room = examined(tmp_path, changed(MASKED, "masked = scaled"))
+    assert part(room, "logits").what["en"].startswith("your logits see the future: replacing later tokens")
+    future = next(one for one in room.requirements if one.key == "future")
+    assert future.holds is False
+
+
+def test_a_loss_that_is_remembered_does_not_fall(tmp_path: Path) -> None:
+    text = COMPLETE + (
+        "\n\nMEMORY = []\nfresh = loss\n\n\ndef loss(tokens, targets, model, heads):\n"
+        "    MEMORY.append(fresh(tokens, targets, model, heads))\n    return MEMORY[0]\n"
+    )
+    assert "does not lower the loss" in part(examined(tmp_path, text), "learning").what["en"]
+
+
+def test_a_block_that_is_not_repaired_bit_by_bit_shows_no_repair(tmp_path: Path) -> None:
+    text = COMPLETE + (
+        "\n\nCALLS = []\nsteady = block\n\n\ndef block(x, weights, heads):\n"
+        "    CALLS.append(1)\n    return steady(x, weights, heads) + 1e-12 * len(CALLS)\n"
+    )
+    room = examined(tmp_path, text)
+    assert [one.identical for one in room.repairs] == [False, False]
+    assert {one.key: one.holds for one in room.requirements}["repair"] is False
+
+
+def test_contracts_do_not_blame_the_block_for_attention_of_another_name(tmp_path: Path) -> None:
+    room = examined(tmp_path, COMPLETE.replace("causal_attention", "attn"))
+    assert room.verdict == "sound"
+    assert {row.name: row.verdict for row in room.contracts}["slope"] == "not observable"
+    assert examined(tmp_path, COMPLETE.replace("causal_attention", "attn"), {"causal_attention": "attn"}).done
