@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -49,17 +50,19 @@ def modules_behind(call: Any) -> list[Any]:
 
 
 def _behind(call: Any) -> Iterator[Any]:
+    if isinstance(call, functools.partial):
+        yield from (*call.args, *call.keywords.values())
+        call = call.func
     yield getattr(call, "__self__", None)
-    yield from getattr(call, "args", ()) or ()
-    if not hasattr(call, "__code__"):
-        call = getattr(call, "func", call)
-    for cell in getattr(call, "__closure__", None) or ():
+    function = getattr(call, "__func__", call)
+    if not inspect.isfunction(function):
+        return
+    for cell in function.__closure__ or ():
         try:
             yield cell.cell_contents
         except ValueError:
             continue  # a name that is bound later
-    names = getattr(getattr(call, "__code__", None), "co_names", ())
-    yield from (call.__globals__[name] for name in names if name in call.__globals__)
+    yield from (function.__globals__.get(name) for name in function.__code__.co_names)
 
 
 def prepared(subject: Any) -> list[str]:

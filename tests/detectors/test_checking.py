@@ -1,0 +1,155 @@
+"""From signals to a verdict: which contracts say something, what is broken, and what it looks like."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from detectors import checking
+from detectors.checking import Checked, check, smallest
+from detectors.diagnosis import Expected
+from detectors.errors import DetectorError
+from detectors.fixtures import Fixture
+from detectors.subject import CLAIMS, Subject
+from tests.detectors import toy
+
+FIXTURES = [Fixture(replace(toy.EXTENTS, tokens=tokens), seed=1) for tokens in (3, 6)]
+LEAK = Expected("leak", "all", frozenset({"future", "prefix"}), {"block": "full"})
+OTHER = Expected("other", "some", frozenset({"reach"}), {})
+
+
+def sound(**changes: Any) -> Subject:
+    """The sound toy at every level, on weights that fit every fixture."""
+    return replace(toy.Toy().subject(FIXTURES[0]), **changes)
+
+
+def leaky() -> Subject:
+    return Subject("leaky", lambda x, weights: x + np.tanh(x.mean(axis=1, keepdims=True)))
+
+
+def verdicts(found: Checked) -> dict[str, str]:
+    return {finding.detector.name: finding.verdict for finding in found.findings}
+
+
+def test_a_sound_subject_holds_every_contract() -> None:
+    found = check(sound(), FIXTURES, [LEAK])
+    assert found.verdict == "sound"
+    assert set(verdicts(found).values()) == {"holds"}
+    assert (found.observed, found.broken, found.named, found.candidates) == (24, (), (), ())
+    assert found.finding("slope").reason == "its attention can be called by itself"
+    assert found.finding("order").reason == "its weights can be written"
+    assert found.finding("future").reason == "it can be called"
+
+
+def test_a_broken_subject_is_named_after_what_it_looks_like() -> None:
+    found = check(leaky(), FIXTURES, [OTHER, LEAK])
+    assert (found.verdict, found.named) == ("broken", ("leak",))
+    assert [(one.fault, one.distance) for one in found.candidates] == [("leak", 0.0), ("other", 1.0)]
+    assert {finding.detector.name for finding in found.broken} == {"future", "prefix"}
+    assert found.patterns == {"block": "full"}
+
+
+def test_the_value_is_the_worst_over_the_fixtures_and_the_fixture_the_smallest() -> None:
+    def call(x: Any, weights: Any) -> Any:
+        return x + (x.mean(axis=1, keepdims=True) if x.shape[1] > 4 else 0)
+
+    found = check(Subject("late", call), FIXTURES)
+    assert found.finding("future").fixture is FIXTURES[1]
+    assert check(leaky(), FIXTURES).finding("future").fixture is FIXTURES[0]
+    nan = check(toy.calls(lambda x: x * np.nan), FIXTURES).finding("prefix").value
+    assert nan != nan
+
+
+def test_a_relative_is_named_only_where_it_lies_nearer() -> None:
+    near = Expected("near", "one", frozenset({"future", "prefix"}), {"block": "full"})
+    assert check(leaky(), FIXTURES, [LEAK], relatives=[near]).named == ("leak",)
+    assert check(leaky(), FIXTURES, [OTHER], relatives=[near]).named == ("near",)
+    assert check(leaky(), FIXTURES, [], relatives=[near]).named == ("near",)
+    both = check(leaky(), FIXTURES, [LEAK], relatives=[near]).candidates
+    assert [one.fault for one in both] == ["leak", "near"]
+
+
+def test_a_contract_that_is_not_claimed_or_not_for_this_kind_does_not_apply() -> None:
+    found = check(sound(declares=frozenset(CLAIMS - {"causal", "reference"})), FIXTURES)
+    assert verdicts(found)["future"] == "not applicable"
+    assert found.finding("future").reason == "it assumes that no token sees the future"
+    assert found.finding("heads").reason == "it assumes the weights and layers of the reference block"
+    attention = check(toy.attends(toy.Toy().attention), FIXTURES)
+    only = replace(attention.subject, kind="attention", call=None)
+    assert check(only, FIXTURES).finding("skip").reason == "not for a subject of kind attention"
+
+
+def test_an_open_question_leaves_a_subject_undecided_unless_something_is_broken() -> None:
+    asked = {"pre_norm": "pre or post?"}
+    declares = frozenset({"causal", "unwindowed"})
+    found = check(sound(declares=declares), FIXTURES, questions=asked)
+    assert found.verdict == "undecided"
+    assert (found.finding("skip").verdict, found.finding("skip").reason) == ("not observable", "pre or post?")
+    assert check(replace(leaky(), declares=declares), FIXTURES, questions=asked).verdict == "broken"
+    assert check(sound(declares=declares), FIXTURES, questions={"heads": "how many?"}).verdict == "sound"
+
+
+def test_a_limit_takes_one_contract_away() -> None:
+    found = check(sound(), FIXTURES, limits={"slope": "positions"})
+    assert (found.finding("slope").verdict, found.finding("slope").reason) == ("not observable", "positions")
+
+
+def test_sixteen_bits_widen_thresholds_that_are_not_exact() -> None:
+    found = check(sound(), FIXTURES, roundoff=2.0**-7)
+    assert found.finding("prefix").detector.threshold == 2.0**-4
+    assert found.finding("future").detector.threshold == 1e-6
+    assert found.finding("attention_branch").reason == "its output has too few bits for it"
+
+
+def test_a_subject_broken_only_at_extremes_is_fragile() -> None:
+    weak = toy.Toy(fill=toy.added(-1e4))
+    found = check(weak.subject(FIXTURES[0]), FIXTURES)
+    assert [finding.detector.name for finding in found.broken] == ["huge_logits"]
+    assert found.verdict == "fragile"
+
+
+def test_a_subject_of_which_only_the_plumbing_was_seen_is_undecided() -> None:
+    blind = Subject("blind", lambda x, weights: x * 2, declares=frozenset())
+    assert check(blind, FIXTURES).verdict == "undecided"
+
+
+def test_failures_say_what_the_subject_raised() -> None:
+    def raises(x: Any, weights: Any) -> Any:
+        raise ValueError("boom")
+
+    found = check(Subject("raises", raises), FIXTURES)
+    assert found.failures[0] == "ValueError: boom"
+    assert found.finding("future").reason == "the call failed: ValueError: boom"
+    assert found.verdict == "broken"
+
+
+def test_without_a_number_of_heads_no_number_of_tokens_is_special() -> None:
+    def call(x: Any, weights: Any) -> Any:
+        return x if x.shape[1] == 4 else x[:, :1]
+
+    made = [Fixture(replace(toy.EXTENTS, tokens=3), seed=1)]
+    known = Subject("known", call, declares=frozenset({"heads"}))
+    assert check(known, made).patterns["calls"] == "fail unless square"
+    assert check(replace(known, declares=frozenset()), made).patterns["calls"] == "fail"
+
+
+def test_the_smallest_witness_has_the_fewest_tokens_and_sequences() -> None:
+    finding = check(leaky(), FIXTURES).finding("future")
+    found = smallest(leaky(), finding)
+    assert found is not None
+    assert (found.extents.tokens, found.extents.batch, found.seed) == (2, 1, 1)
+    held = check(sound(), FIXTURES).finding("future")
+    assert smallest(sound(), held) is None
+
+
+def test_a_contract_that_does_not_exist_is_said_so() -> None:
+    with pytest.raises(DetectorError, match="no contract is called 'futur'; required: one of finite, "):
+        check(leaky(), FIXTURES[:1]).finding("futur")
+
+
+def test_the_plumbing_and_the_extremes_are_contracts() -> None:
+    assert set(checking.NAMES) >= checking.PLUMBING | checking.EXTREMES | checking.AMPLIFIED
+    assert set(checking.ASSUMED) == CLAIMS

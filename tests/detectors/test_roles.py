@@ -1,0 +1,111 @@
+"""Which parameter plays which role: by name, then by what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from detectors.roles import Place, confirmed, infer
+
+Array = NDArray[Any]
+
+NAMED = {
+    "nanoGPT": ("attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj"),
+    "encoder layer": ("self_attn.in_proj", "self_attn.out_proj", "linear1", "linear2"),
+    "GPT-NeoX": ("attention.query_key_value", "attention.dense", "mlp.dense_h_to_4h", "mlp.dense_4h_to_h"),
+    "ViT": ("attn.qkv", "attn.proj", "mlp.fc1", "mlp.fc2"),
+    "sequential": ("attn.to_qkv", "attn.to_out.0", "ff.net.0", "ff.net.2"),
+}
+
+
+@pytest.mark.parametrize("names", NAMED.values(), ids=NAMED)
+def test_roles_are_read_off_the_names_in_use(names: tuple[str, str, str, str]) -> None:
+    fused, out, first, second = names
+    leaf = "{}_weight" if fused.endswith("in_proj") else "{}.weight"
+    shapes = [(leaf.format(fused), (36, 12)), (f"{out}.weight", (12, 12))]
+    shapes += [(f"{first}.weight", (48, 12)), (f"{second}.weight", (12, 48))]
+    found = infer([(name, shape, "Linear") for name, shape in shapes])
+    assert {role: place.name for role, place in found.items()} == {
+        **dict.fromkeys(("Wq", "Wk", "Wv"), shapes[0][0]),
+        "Wo": shapes[1][0],
+        "W1": shapes[2][0],
+        "W2": shapes[3][0],
+    }
+    assert (found["Wk"].first, found["Wk"].last, found["Wk"].transposed) == (12, 24, True)
+
+
+def test_separate_projections_and_their_biases_are_read() -> None:
+    parameters = [
+        (f"self_attn.{which}_proj.{leaf}", shape, "Linear")
+        for which in "qkvo"
+        for leaf, shape in (("weight", (8, 8)), ("bias", (8,)))
+    ]
+    found = infer(parameters)
+    assert sorted(found) == ["Wk", "Wo", "Wq", "Wv", "bk", "bo", "bq", "bv"]
+    assert found["bq"] == Place("self_attn.q_proj.bias", False)
+
+
+def test_columns_first_modules_are_not_turned() -> None:
+    found = infer([("attn.c_attn.weight", (12, 36), "Conv1D")])
+    assert found["Wv"] == Place("attn.c_attn.weight", False, 24, 36)
+
+
+def test_a_fused_parameter_is_cut_by_the_share_of_key_value_heads() -> None:
+    found = infer([("attn.qkv.weight", (16, 8), "Linear")], grouped=0.5)
+    assert [(found[role].first, found[role].last) for role in ("Wq", "Wk", "Wv")] == [
+        (0, 8),
+        (8, 12),
+        (12, 16),
+    ]
+
+
+def test_a_role_that_two_parameters_could_play_stays_unknown() -> None:
+    experts = [(f"moe.{at}.fc1.weight", (8, 4), "Linear") for at in range(2)]
+    assert infer([*experts, ("norm.weight", (4,), "LayerNorm"), ("attn.bias", (1, 1, 4, 4), "Attn")]) == {}
+
+
+# --- confirmation ----------------------------------------------------------------------------------------------
+
+draw = np.random.default_rng(0).standard_normal
+WEIGHTS: dict[str, Array] = {role: draw((4, 4)) for role in ("Wq", "Wk", "Wv", "Wo", "W1", "W2")}
+X = draw((3, 4))
+
+
+def block(weights: Mapping[str, Array], swapped: Mapping[str, str]) -> Array:
+    """One head and a feed-forward network; `swapped` says which weight really does what another is named for."""
+    real = {role: weights[swapped.get(role, role)] for role in weights}
+    scores = np.exp(X @ real["Wq"] @ (X @ real["Wk"]).T / 10)
+    mixed = scores / scores.sum(-1, keepdims=True) @ X @ real["Wv"]
+    y: Array = X + mixed @ real["Wo"]
+    z: Array = y + np.cos(y @ real["W1"]) @ real["W2"]
+    return z
+
+
+def kept(**swapped: str) -> set[str]:
+    places: dict[str, list[object]] = {role: [role] for role in WEIGHTS}
+    return confirmed(places, WEIGHTS, lambda replaced: block({**WEIGHTS, **replaced}, swapped))
+
+
+def test_roles_that_behave_as_named_are_kept() -> None:
+    assert kept() == set(WEIGHTS)
+
+
+def test_a_value_weight_that_is_really_a_query_is_found_out() -> None:
+    assert kept(Wq="Wv", Wv="Wq") == {"Wo", "W1", "W2"}
+
+
+def test_an_output_weight_that_is_none_is_found_out() -> None:
+    assert "Wo" not in kept(Wo="W2", W2="Wo")
+
+
+def test_the_feed_forward_weights_in_another_order_are_found_out() -> None:
+    assert kept(W1="W2", W2="W1") == {"Wq", "Wk", "Wv", "Wo"}
+
+
+def test_nothing_is_confirmed_by_numbers_that_are_none() -> None:
+    places: dict[str, list[object]] = {role: [role] for role in WEIGHTS}
+    assert confirmed(places, WEIGHTS, lambda replaced: np.full((3, 4), np.nan)) == set()
