@@ -118,7 +118,7 @@ def test_numpy_warnings_of_the_subject_do_not_show_and_its_settings_are_left_alo
     before = np.geterr()
     found = examine(toy.calls(lambda x: np.sqrt(-np.abs(x)) / np.zeros_like(x)), sample)
     assert "finite" in found.fired
-    measure(toy.calls(lambda x: x / np.zeros_like(x)), sample, finite.DETECTOR)
+    assert measure(toy.calls(lambda x: x / np.zeros_like(x)), sample, finite.DETECTOR).value == 1
     assert np.geterr() == before
 
 

@@ -65,12 +65,13 @@ def test_future_weight_is_the_largest_weight_above_the_diagonal(sample: Fixture)
     assert value == pytest.approx(1 / 5)
 
 
+@pytest.mark.parametrize("pair", [(1, 3), (0, 1), (3, 4), (0, 4)])
 @pytest.mark.parametrize("weight", [1e-30, -0.5])
 def test_future_weight_fires_on_the_faintest_weight_and_on_a_negative_one(
-    weight: float, sample: Fixture
+    weight: float, pair: tuple[int, int], sample: Fixture
 ) -> None:
     weights = np.tril(np.full((5, 5), 0.2))
-    weights[1, 3] = weight
+    weights[pair] = weight
     assert toy.fired(constant(weights), sample, future_weight.DETECTOR) == abs(weight)
 
 
