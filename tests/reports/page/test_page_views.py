@@ -61,10 +61,10 @@ def test_the_accessibility_checker_finds_nothing_serious(
     seen.page.evaluate(AXE)
     found: dict[str, Any] = seen.page.evaluate("() => axe.run({ resultTypes: ['violations'] })")
     serious = [
-        (issue["id"], node["html"][:120])
-        for issue in found["violations"]
-        if issue["impact"] in SERIOUS
-        for node in issue["nodes"]
+        (rule["id"], node["html"][:120])
+        for rule in found["violations"]
+        if rule["impact"] in SERIOUS
+        for node in rule["nodes"]
     ]
     assert serious == []
 
