@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -24,11 +25,11 @@ class Examination:
     patterns: Mapping[str, str]
     failures: tuple[str, ...]
 
-    @property
+    @cached_property
     def fired(self) -> frozenset[str]:
         return frozenset(signal.detector.name for signal in self.signals if signal.fired)
 
-    @property
+    @cached_property
     def observed(self) -> frozenset[str]:
         return frozenset(signal.detector.name for signal in self.signals if signal.value is not None)
 

@@ -7,7 +7,7 @@ it, every bias is drawn, and no token equals another. What a fixture can show is
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar, cast
 
@@ -76,7 +76,7 @@ class Fixture:
         self.extents = extents
         self.seed = seed
         self.dtype = np.dtype(extents.dtype)
-        self._kept: dict[str, Any] = {}
+        self._kept: dict[Hashable, Any] = {}
         self.weights: Mapping[str, Array] = _weights(self)
         self.x = self._tokens()
 
@@ -84,7 +84,7 @@ class Fixture:
         """Standard normal numbers for `name`, the same at every call; read-only, in the fixture's dtype."""
         return self.once(f"draw {name} {shape}", lambda: self._fresh(name, shape))
 
-    def once(self, name: str, make: Callable[[], Made]) -> Made:
+    def once(self, name: Hashable, make: Callable[[], Made]) -> Made:
         """What `make` returned at the first call under this name."""
         if name not in self._kept:
             self._kept[name] = make()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -42,20 +42,21 @@ class Injection:
     def apply(self) -> None:
         """Replaces every seam and every copy of it. Raises InjectionError for a seam that does not exist."""
         self._originals = {seam: _original(seam) for seam in self.variant.patches}
-        for seam, original in self._originals.items():
-            replacement = self._counted(seam, self.variant.patches[seam](original))
-            for space, name in list(_holders(original)):
-                self._undo.append((space, name, original, replacement))
-                space[name] = replacement
+        replacements = {
+            id(original): self._counted(seam, self.variant.patches[seam](original))
+            for seam, original in self._originals.items()
+        }
+        for space, name, original in list(_holders(replacements)):
+            self._undo.append((space, name, original, replacements[id(original)]))
+            space[name] = replacements[id(original)]
 
     def restore(self) -> None:
         """Puts the same objects back, also into modules that were first imported under the fault."""
         pairs = {id(replacement): (original, replacement) for _, _, original, replacement in self._undo}
         for space, name, original, _ in reversed(self._undo):
             space[name] = original
-        for original, replacement in pairs.values():
-            for space, name in list(_holders(replacement)):
-                space[name] = original
+        for space, name, replacement in list(_holders(pairs)):
+            space[name] = pairs[id(replacement)][0]
         self._undo.clear()
         if pairs:
             self._check()
@@ -180,13 +181,13 @@ def _original(seam: Seam) -> Function:
     return found
 
 
-def _holders(function: Function) -> Iterator[tuple[dict[str, Any], str]]:
-    """Every module-level name bound to the very object."""
+def _holders(wanted: Container[int]) -> Iterator[tuple[dict[str, Any], str, Function]]:
+    """Every module-level name bound to one of the very objects, which are given by their ids and alive."""
     for module in _modules():
         space = vars(module)
         for name, held in list(space.items()):
-            if held is function:
-                yield space, name
+            if id(held) in wanted:
+                yield space, name, held
 
 
 def _modules() -> list[ModuleType]:

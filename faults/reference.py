@@ -73,7 +73,7 @@ def parameters(fixture: Fixture, replaced: Mapping[str, Array]) -> Parameters:
 
     The replacements are kept with what was made of them: an id names an array only as long as it lives.
     """
-    name = "parameters " + " ".join(f"{role}:{id(array)}" for role, array in replaced.items())
+    name = ("parameters", *replaced, *map(id, replaced.values()))
     return fixture.once(name, lambda: (Parameters({**fixture.weights, **replaced}), dict(replaced)))[0]
 
 

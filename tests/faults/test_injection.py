@@ -344,9 +344,9 @@ def test_a_seam_that_does_not_exist_is_an_error_in_one_line_and_nothing_stays_pa
 
 
 @pytest.mark.parametrize("error", [RuntimeError("no patch"), KeyboardInterrupt()])
-def test_a_patch_that_cannot_be_made_undoes_the_ones_before_it(error: BaseException) -> None:
+def test_a_patch_that_cannot_be_made_leaves_everything_as_it_was(error: BaseException) -> None:
     def broken(original: Function) -> Function:
-        assert module("seam_home").double(1) == 20  # the first patch is in force by now
+        assert module("seam_home").double(1) == 2  # nothing is in force before every patch is made
         raise error
 
     original = module("seam_home").double
@@ -412,6 +412,17 @@ def test_restore_all_puts_everything_back_and_frees_the_way() -> None:
         context.__exit__(None, None, None)  # leaving the first block later must not end the second
         assert home.double(1) == 20
     assert home.double is original
+
+
+def test_a_seam_that_could_not_be_put_back_is_an_error_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    stranger = ModuleType("seam_home")
+    vars(stranger)["double"] = len
+
+    def swap() -> None:
+        monkeypatch.setitem(sys.modules, "seam_home", stranger)
+
+    with pytest.raises(InjectionError, match=r"^seam seam_home\.double: not put back.*$"), inject(TENFOLD):
+        swap()
 
 
 def test_patched_gives_what_the_call_gives_under_the_fault_and_restores() -> None:
