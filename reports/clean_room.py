@@ -51,7 +51,7 @@ WORDS: dict[str, dict[str, str]] = {
         "contracts": "检测器契约：{verdict}{named}",
         "looks": "，像是 {names}",
         "repairs": "在你自己的代码上注入的故障（文件本身没有改动）",
-        "repair": "{function}{line} 中的 {fault}：原样 {healthy}，注入故障后（修复前）{broken}，"
+        "repair": "{function}{line}里的 {fault}：原样 {healthy}，注入故障后（修复前）{broken}，"
         "修复后 {repaired}；{signal}",
         "evidence": "已写入 evidence：{path}",
         "no_evidence": "未写 evidence：{why}",

@@ -171,7 +171,11 @@ class Room:
         request = unpack(packed)
         answer = self.open(request) if request["operation"] == "open" else self.run(request)
         answer["attempts"] = [list(found) for found in self.watch.seen]
-        return pack(answer)
+        try:
+            return pack(answer)
+        except BaseException as error:  # a value may refuse to become an array in any way it likes
+            answer.pop("value", None)
+            return pack(dict(answer, **failure(error, self.path)))
 
     def open(self, request: dict[str, Any]) -> dict[str, Any]:
         """Loads the file; what it defines, or how it failed."""
@@ -258,10 +262,15 @@ def guarded(action: Callable[[], Any], path: str) -> dict[str, Any]:
         with numpy.errstate(all="ignore"):
             return {"value": action()}
     except BaseException as error:  # whatever somebody's code raises, SystemExit included, is an answer
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-        line = frames[-1].lineno if frames else getattr(error, "lineno", None)
-        text = " ".join(str(error).split())[:LONGEST]
-        return {"raised": type(error).__name__, "message": text, "line": line}
+        return failure(error, path)
+
+
+def failure(error: BaseException, path: str) -> dict[str, Any]:
+    """What was raised, and in which line of the learner's file."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    line = frames[-1].lineno if frames else getattr(error, "lineno", None)
+    text = " ".join(str(error).split())[:LONGEST]
+    return {"raised": type(error).__name__, "message": text, "line": line}
 
 
 def parameters(function: Any) -> list[str]:

@@ -79,6 +79,7 @@ def main(argv: list[str]) -> int:
     language = languages.resolve(languages.asked(argv))
     options = _parser(language).parse_args(argv)
     options.lang = language
+    _untangle(options)
     _refuse_mixture(options)
     return _new(options) if options.new is not None else _check(options)
 
@@ -97,6 +98,13 @@ def _parser(language: str) -> Parser:
     parser.add_argument("--out", metavar="DIR", help=words["out"])
     parser.add_argument("--json", metavar="FILE", help=words["json"])
     return parser
+
+
+def _untangle(options: argparse.Namespace) -> None:
+    """One list of mappings; the last word behind --map is the FILE where it is no mapping and FILE is missing."""
+    options.map = [entry for group in options.map for entry in group]
+    if options.map and "=" not in options.map[-1] and options.file is options.contract is options.new is None:
+        options.file = options.map.pop()
 
 
 def _refuse_mixture(options: argparse.Namespace) -> None:
@@ -133,8 +141,7 @@ def _check(options: argparse.Namespace) -> int:
     from detectors.host import GuestError
     from faults.clean_room import mapping, source
 
-    entries = [entry for group in options.map for entry in group]
-    given = mapping.parse(entries, options.lang)
+    given = mapping.parse(options.map, options.lang)
     if options.json is not None:
         output.check_file("--json", options.json, options.lang)
     text = source.read(options.file or options.contract, options.lang)

@@ -152,6 +152,7 @@ def test_a_mapping_is_proposed_and_works_when_confirmed(folder: Path, capsys: Ca
     line = capsys.readouterr().out.splitlines()[-3]
     assert line == "  --map attn=causal_attention --map combine_heads=merge_heads"
     assert run("mine.py", *line.split()) == 0
+    assert run("--map", "attn=causal_attention", "combine_heads=merge_heads", "mine.py") == 0
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

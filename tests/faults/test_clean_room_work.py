@@ -65,6 +65,7 @@ STRANGE = [
     ('return "text"', "returns a str, required is an array"),
     ("return np.array([object()])", "returns an array of dtype object, required is an array"),
     ("return np.zeros(10**8)", "returns an array of 762 MB, required is an array"),
+    ("return Sulky()", "raises RuntimeError: no array today"),
     ("return x[0]", "returns shape (5, 12), required (2, 5, 12)"),
     ('raise ValueError("so")', "raises ValueError: so"),
     ("raise SystemExit(0)", "raises SystemExit: 0"),
@@ -108,7 +109,10 @@ def test_a_function_that_does_something_strange_gets_one_line(
     tmp_path: Path, statement: str, words: str
 ) -> None:
     old = '    inner = x @ weights["W1"]'
-    found = part(examined(tmp_path, changed(old, f"    {statement}\n{old}")), "ffn")
+    sulky = (
+        '\n\nclass Sulky:\n    def __array__(self, *a, **n):\n        raise RuntimeError("no array today")\n'
+    )
+    found = part(examined(tmp_path, changed(old, f"    {statement}\n{old}") + sulky), "ffn")
     assert words in found.what["en"]
     assert found.line is not None
 
