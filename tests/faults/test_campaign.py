@@ -100,6 +100,18 @@ def test_a_second_run_gives_an_equal_report(whole: Report) -> None:
     assert campaign.run(registry.all_faults(), EXAMPLES) == whole
 
 
+def test_a_report_keeps_its_seed_and_shows_the_symptoms_of_it() -> None:
+    report = run(samples.declared("missing_scale/absent"), seed=3)
+    assert report.seed == 3
+    assert report.symptoms == symptoms.saturation(3)
+
+
+def test_signals_are_compared_with_all_five_faults_whichever_were_run() -> None:
+    open_mask = replace(samples.declared("mask_adds_zero/missing"), name="made")
+    report = campaign.run([samples.fault(open_mask, name="missing_scale")], 4)
+    assert report.faults[0].diagnosis == "mask_adds_zero"
+
+
 def test_another_seed_gives_other_fixtures(whole: Report) -> None:
     one = registry.load("missing_scale")
     other = campaign.run([one], EXAMPLES, seed=1)
@@ -172,6 +184,21 @@ def test_the_variants_of_a_fault_take_turns_on_the_fixtures_and_the_faults_share
     }
     assert seeds == {name: [drawn[at].seed for at in turns] for name, turns in expected.items()}
     assert [row.generated for row in report.variants] == [3, 2, 2, 4, 3]
+
+
+def test_a_fault_of_more_variants_than_fixtures_tries_every_one_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    watched = Watched(monkeypatch)
+    absent = samples.declared("missing_scale/absent")
+    report = campaign.run([samples.fault(*[replace(absent, name=name) for name in "abcde"])], examples=2)
+    given = {name: fixtures for name, fixtures in watched.given.items() if name.startswith("made_up")}
+    first, second = strategies.drawn(2, 0)
+    turns = [first.seed, second.seed, first.seed, second.seed, first.seed]
+    assert [[fixture.seed for fixture in fixtures] for fixtures in given.values()] == [
+        [turn] for turn in turns
+    ]
+    assert [row.status for row in report.variants] == [Status.KILLED] * 5
 
 
 def test_every_fault_gets_all_the_examples(whole: Report) -> None:
@@ -386,6 +413,7 @@ def test_an_interrupt_before_the_first_row_gives_a_report_without_rows(moment: s
     chosen = samples.fault(samples.declared("missing_scale/absent"))
     report = campaign.run([chosen], 3, progress=interrupt)
     assert report.interrupted
+    assert report.examples == 3
     assert report.faults == ()
     assert len(report.controls) == (0 if moment == "baseline" else 2)
     assert verdict.exit_code(report) == 130

@@ -356,6 +356,36 @@ def test_a_patch_that_cannot_be_made_leaves_everything_as_it_was(error: BaseExce
     assert refusals_elsewhere() == []
 
 
+def test_an_interrupt_between_two_copies_undoes_those_already_patched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    home, user = module("seam_home"), module("seam_user")
+    original = home.double
+
+    class Space(dict[str, Any]):
+        """The last copy to be patched: whoever presses Ctrl-C does it there."""
+
+        def __setitem__(self, name: str, value: object) -> None:
+            if value is not original:
+                assert home.double is not original  # the others are patched by now
+                raise KeyboardInterrupt
+            super().__setitem__(name, value)
+
+    late = Space(double=original)
+    holders = injection._holders
+    monkeypatch.setattr(
+        injection, "_holders", lambda functions: [*holders(functions), *found_in(late, functions)]
+    )
+    with pytest.raises(KeyboardInterrupt), inject(TENFOLD):
+        pytest.fail("entered half")
+    assert home.double is user.double is user.twice is late["double"] is original
+    assert injection.in_force() is None
+
+
+def found_in(space: dict[str, Any], functions: Any) -> list[tuple[dict[str, Any], str, Function]]:
+    return [(space, name, held) for name, held in space.items() if id(held) in functions]
+
+
 def default_argument(function: Function) -> Any:
     def keeps(x: float, using: Function = function) -> Any:
         return using(x)

@@ -59,6 +59,7 @@ def reading(healthy: float, faulty: float | None) -> Reading:
         (1e-7, 1e-2, 5.0),
         (1e-2, 1e-7, -5.0),
         (0.0, 1.0, 16.0),  # nothing counts as smaller than the floor
+        (1e-16, 1.0, 16.0),
         (1e-30, 1.0, 16.0),
         (1e-3, math.inf, math.inf),
     ],

@@ -86,6 +86,15 @@ def test_what_could_not_be_observed_does_not_count_against_a_fault() -> None:
     assert named(examination({"reach": 1.0, "rows": None}), table) == ("seen", "unseen")
 
 
+def test_examinations_that_differ_in_what_was_observed_alone_are_told_apart() -> None:
+    naming = results.Naming((row("seen", "one", "reach"), row("unseen", "one", "reach", "rows")))
+    assert naming.named(examination({"reach": 1.0})) == ("seen",)
+    assert naming.named(examination({"reach": 1.0, "rows": None})) == ("seen", "unseen")
+    patterned = results.Naming((row("open", "one", "reach", block="full"), row("shut", "one", "reach")))
+    assert patterned.named(firing("reach")) == ("open", "shut")
+    assert patterned.named(firing("reach", patterns={"block": "full"})) == ("open",)
+
+
 def test_a_signature_left_out_leaves_the_fault_to_its_other_variants() -> None:
     naming = results.Naming(TABLE)
     found = firing("batch", "finite")
@@ -116,6 +125,8 @@ def test_a_row_counts_names_ties_and_names_without_its_own_signature() -> None:
     far = made([firing("batch", "finite")], fault="far")
     found = results.variant_result(far, results.Naming((*TABLE[:3], row("far", "two", "finite"))), None)
     assert (found.named, found.tied, found.named_without_own) == (1, 0, 1)
+    lonely = results.variant_result(made([firing("reach")]), results.Naming((TABLE[0], TABLE[2])), None)
+    assert (lonely.named, lonely.tied, lonely.named_without_own) == (1, 0, 0)
 
 
 def test_a_row_counts_fixtures_calls_and_kills_by_detector() -> None:
@@ -170,7 +181,9 @@ def result_of(*mutants: Mutant) -> str:
 
 def test_a_fault_is_named_as_most_of_its_examinations_are() -> None:
     assert result_of(made([firing("reach"), QUIET]), made([firing("reach")])) == "near"
+    assert result_of(made([QUIET]), made([firing("reach")] * 2)) == "near"
     assert result_of(made([firing("batch", "finite")] * 2), made([firing("reach")])) == "far = twin"
+    assert result_of(made([firing("batch", "finite")]), made([firing("reach")])) == "far = twin = near"
     assert result_of(made([QUIET])) == "none"
     assert result_of(made([])) == "none"
 
