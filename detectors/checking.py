@@ -41,6 +41,8 @@ ASSUMED: Mapping[str, str] = {
 }
 """Why a contract says nothing about a subject that does not claim this."""
 
+UNREACHED = "its attention can be neither called nor followed"
+
 ACCESS: Mapping[str, str] = {
     "call": "it can be called",
     "weights": "its weights can be written",
@@ -174,6 +176,8 @@ class _Reasons:
             return INAPPLICABLE, ASSUMED[missing[0]]
         if self.roundoff and detector.name in AMPLIFIED:
             return UNSEEN, "its output has too few bits for it"
+        if detector.needs == "attention" and self.subject.attention is None and self.subject.sites is None:
+            return UNSEEN, UNREACHED
         reason = self.limits.get(detector.name, "")
         return (UNSEEN, reason) if reason else ("", "")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Protocol
+from typing import IO, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +83,9 @@ class Guest:
         self.lost: str | None = None
         self._python = python or sys.executable
         self._process = _spawn(self._python, folder)
+        # Buffers of our own over raw pipes: a raw one can be closed while a thread is stuck in it.
+        self._writer = io.BufferedWriter(_raw(self._process.stdin))
+        self._reader = io.BufferedReader(_raw(self._process.stdout))
         self._ready = False
         self._worker = threading.Thread(daemon=True)
 
@@ -111,9 +115,7 @@ class Guest:
         if self._worker.is_alive():
             self._worker.join(1.0)
         for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None and not self._worker.is_alive():
-                with contextlib.suppress(OSError):
-                    pipe.close()  # what was still to be written has no reader
+            _raw(pipe).close()
 
     def _exchange(self, header: dict[str, Any], arrays: list[Array]) -> Answer | None:
         """The answer, or None where the child hung or ended. In a thread: a pipe that is stuck cannot be left."""
@@ -130,22 +132,19 @@ class Guest:
         return answers[0] if answers else None
 
     def _talk(self, header: dict[str, Any], arrays: list[Array], answers: list[Answer | None]) -> None:
-        stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is None or stdout is None:
-            return
         with contextlib.suppress(OSError, ValueError, EOFError, MemoryError):
             if not self._ready:
-                self._send_sources(stdin)
-                self._ready = read_frame(stdout) is not None
-            write_frame(stdin, header, [np.ascontiguousarray(array) for array in arrays])
-            answers.append(read_frame(stdout))
+                self._send_sources()
+                self._ready = read_frame(self._reader) is not None
+            write_frame(self._writer, header, [np.ascontiguousarray(array) for array in arrays])
+            answers.append(read_frame(self._reader))
 
-    def _send_sources(self, pipe: IO[bytes]) -> None:
+    def _send_sources(self) -> None:
         folder = resources.files("detectors") / "guest"
         for name in SOURCES:
             text = (folder / f"{name}.py").read_bytes()
-            pipe.write(b"%d\n%b" % (len(text), text))
-        pipe.flush()
+            self._writer.write(b"%d\n%b" % (len(text), text))
+        self._writer.flush()
 
     def _kill(self) -> None:
         with contextlib.suppress(OSError):  # it is gone already
@@ -197,6 +196,7 @@ def _spawn(python: str, folder: str | None) -> subprocess.Popen[bytes]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            bufsize=0,
             cwd=folder,
             env={**threads, **os.environ, **fixed},
             start_new_session=os.name == "posix",
@@ -204,3 +204,8 @@ def _spawn(python: str, folder: str | None) -> subprocess.Popen[bytes]:
     except OSError as error:
         what = folder if folder is not None and not os.path.isdir(folder) else python
         raise GuestError(f"{what} cannot be used: {error.strerror}; required: a Python interpreter") from None
+
+
+def _raw(pipe: IO[bytes] | None) -> io.FileIO:
+    """What Popen gives for a pipe without a buffer."""
+    return cast(io.FileIO, pipe)

@@ -117,7 +117,7 @@ def _witness(checked: Checked) -> Witness | None:
 
 FLAGS = (
     (("future", "future_weight", "first_token", "prefix"), "causal", "--no-causal"),
-    (("reach", "zero_query"), "window", "--window N"),
+    (("reach",), "window", "--window N"),
     (("skip", "gradient_flow"), "norm", "--norm post, --design scaled"),
     (("attention_branch", "feed_forward_branch"), "norm", "--norm post"),
     (("order",), "design", "--design parallel"),

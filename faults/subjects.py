@@ -47,7 +47,7 @@ OF_THE_MODEL = ("kind", "output", "vocab", "max_length")
 def _all(guest: Host, target: Target, request: Request) -> list[Answer]:
     given = dict(request.given or {})
     whole = Foreign(guest, foreign.load(guest, target), given)
-    first = _answer(whole, request.subject, request.seed)
+    first = examined(whole, request.subject, request.seed)
     if first.checked is None:
         return [first]
     names = whole.blocks()
@@ -62,14 +62,14 @@ def _block(guest: Host, part: str, given: Mapping[str, Any], request: Request) -
     name = f"{request.subject}.{part}"
     try:
         block = Foreign(guest, foreign.describe(guest, part), given, part)
-        return _answer(block, name, request.seed)
+        return examined(block, name, request.seed)
     except Question as question:
         return Answer(name, cause=str(question), code=USAGE)
     except (GuestError, SubjectRaised) as error:
         return Answer(name, cause=str(error), code=NO_SUBJECT)
 
 
-def _answer(subject: Foreign, name: str, seed: int) -> Answer:
+def examined(subject: Foreign, name: str, seed: int) -> Answer:
     """Measures the subject; a refusal on the way makes it unusable, whatever was measured before."""
     if not subject.problem:
         faults = registry.all_faults()

@@ -111,10 +111,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"the subject's weights cannot be written", "权重不可写"),
     (r"the subject's (.*) could not be found among its weights", r"在权重中没有找到 \1"),
     (r"the subject's attention cannot be called by itself", "attention 无法单独调用"),
-    (
-        r"the subject's attention cannot be called by itself, nor its operations be followed",
-        "attention 无法单独调用，运算也无法跟踪",
-    ),
+    (r"its attention can be neither called nor followed", "attention 既无法单独调用，也无法跟踪"),
     (r"its operations could not be followed: (.*)", r"运算无法跟踪：\1"),
     (
         r"no softmax over the product of two projections was found among its operations",

@@ -54,7 +54,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> str:
         "test_plain[sound-future] PASSED",
         "test_plain[sound-order] PASSED",
         "test_plain[sound-heads] SKIPPED (not applicable: it assumes the weights and layers of the reference block)",
-        "test_plain[sound-slope] SKIPPED (not observable: the subject's attention cannot be called by itself",
+        "test_plain[sound-slope] SKIPPED (not observable: its attention can be neither called nor followed)",
         "test_plain[leaky-future] FAILED",
         "test_plain[leaky-reach] PASSED",
         "test_expected[leaky-future] XFAIL (it is a bidirectional draft)",

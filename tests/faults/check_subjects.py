@@ -21,7 +21,8 @@ class Block:
         return scores / 2.0
 
     def mask(self, scores):
-        return np.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -np.inf)
+        queries, keys = scores.shape[-2:]
+        return np.where(np.tril(np.ones((queries, keys), bool), keys - queries), scores, -np.inf)
 
     def softmax(self, scores):
         weights = np.exp(scores - scores.max(-1, keepdims=True))

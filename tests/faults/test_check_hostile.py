@@ -48,8 +48,8 @@ UNUSABLE = {
     "returns_text": "the call returned a str of dtype <U6; required: an array of real numbers",
     "returns_complex": "the call returned a ndarray of dtype complex64; required: an array of real numbers",
     "is_none": "the subject is None; required: a callable, a torch.nn.Module or a mapping with 'call'",
-    "is_a_number": "the subject is a int; required: a callable, a torch.nn.Module or a mapping with 'call'",
-    "NeedsArguments": 'NeedsArguments needs arguments (width, heads); say how to build it, --init "NeedsArguments(...)"',
+    "is_a_number": "the subject is a int; required: a callable, a torch.nn.Module or ",
+    "NeedsArguments": "NeedsArguments needs arguments (width, heads); say how to build it, --init ",
     "fails_to_build": "it cannot be built: RuntimeError: no weights here (hostile.py, line ",
     "nothing_of_the_name": "hostile.py has no attribute 'nothing_of_the_name'; it has: np, Block, ",
 }
@@ -151,6 +151,18 @@ def test_an_interrupt_while_waiting_kills_the_child_and_exits_with_130(tmp_path:
     _, said = waiting.communicate(timeout=30)
     assert (waiting.returncode, said) == (130, b"faults: interrupted\n")
     assert not _alive(child)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="fork")
+def test_a_copy_that_lives_on_holds_nobody_up(hostile: Path) -> None:
+    home = Path(__file__).resolve().parents[2]
+    command = [sys.executable, "-W", "error", "-m", "faults", "check", f"{hostile}:leaves_a_copy_behind"]
+    environment = {**os.environ, "PYTHONPATH": str(home), "LC_ALL": "C"}
+    begun = time.monotonic()
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr.count(b"\n")) == (3, 1)
+    assert done.stderr.endswith(b"the subject ended its process with exit code 4\n")
+    assert time.monotonic() - begun < 15
 
 
 def _number(file: Path) -> int:
