@@ -1,0 +1,265 @@
+"""The report of `faults check`, drawn from answers made by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import replace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from detectors import checking, declaration, foreign
+from detectors.catalogue import BY_NAME
+from detectors.checking import ACCESS, ASSUMED, UNREACHED, Checked, Finding
+from detectors.declaration import Declaration
+from detectors.diagnosis import Candidate
+from detectors.fixtures import Extents, Fixture
+from detectors.subject import Subject
+from faults.answers import Answer, Named, Witness
+from reports import check, check_json, check_junit
+from reports.check_words import MEANING, PATTERNS, REASONS, VERDICTS, WORDS, translated
+
+FIXTURE = Fixture(Extents(batch=1, tokens=2, heads=2, kv_heads=2, head_width=3), seed=7)
+
+
+def finding(name: str, value: float | None, verdict: str, reason: str = "it can be called") -> Finding:
+    return Finding(BY_NAME[name], value, verdict, reason, FIXTURE if verdict == "broken" else None)
+
+
+FINDINGS = (
+    finding("finite", 0.0, "holds"),
+    finding("future", 0.5, "broken"),
+    finding("skip", math.nan, "broken"),
+    finding("slope", None, "not observable", UNREACHED),
+    finding("heads", None, "not applicable", ASSUMED["reference"]),
+)
+
+
+def answer(**changes: Any) -> Answer:
+    candidates = (Candidate("mask_adds_zero", "zero", 0.25), Candidate("rows_interact", "mixed", 0.5))
+    checked = Checked(
+        Subject("it", None), "broken", FINDINGS, candidates, ("mask_adds_zero",), {"block": "full"}, ("A: b",)
+    )
+    five = Named("mask_adds_zero", "zero", 0.25, both("leaks"), both("fill with -inf"), own=True)
+    other = Named("rows_interact", "mixed", 0.5, both("rows mix"), both("batch_first"), own=False)
+    made = Answer(
+        subject="my.py:Block",
+        checked=checked,
+        declared=Declaration(kind="block", heads=2, width=6),
+        notes=("bfloat16 parameters were examined as float32",),
+        nearest=(five,),
+        runner_up=other,
+        witness=Witness(FINDINGS[1], FIXTURE),
+        advice=("--no-causal",),
+        questions=(foreign.HEADS,),
+    )
+    return replace(made, **changes)
+
+
+def both(text: str) -> dict[str, str]:
+    return {"en": f"it {text}", "zh": f"它 {text}"}
+
+
+UNUSABLE = Answer("gone.py:f", cause="there is no file gone.py", code=3)
+
+
+def rendered(language: str = "en", verbosity: int = 0, *answers: Answer) -> str:
+    return check.render(answers or (answer(),), language, "plain", verbosity)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "BROKEN my.py:Block",
+        "5 contracts",
+        "mask_adds_zero/zero, distance 0.25; it leaks",
+        "rows_interact/mixed, distance 0.50",
+        "future = 0.5 (threshold 1e-6): moving a later token changes no earlier output",
+        "skip = nan (threshold 0.01)",
+        "through the whole: everything sees everything",
+        "A: b",
+        "it fill with -inf",
+        "B=1 T=2 H=2 Hkv=2 d_k=3 float64 norm=layer seed=7: future = 0.5",
+        "block, causal (assumed), heads=2, width=6, dtype=float32",
+        "declare --no-causal",
+        "bfloat16 parameters were examined as float32",
+        "how many heads are there? say --heads N",
+    ],
+)
+def test_everything_that_was_found_is_said(line: str) -> None:
+    if line == "5 contracts":
+        line = "3 contracts measured, 2 of them broken; 1 could not be observed, 1 do not apply"
+    assert line in rendered()
+
+
+def test_a_defect_outside_the_five_is_called_so() -> None:
+    relative = answer().runner_up
+    assert relative is not None
+    text = rendered("en", 0, answer(nearest=(relative,)))
+    assert "not one of the five  rows_interact/mixed" in text
+    assert "none of the known defects looks like this" in rendered(
+        "en", 0, answer(nearest=(), runner_up=None)
+    )
+
+
+def test_laws_are_shown_where_they_are_asked_for() -> None:
+    assert "the skip path carries x unchanged" in rendered("en", 1)
+    assert "logits are q·k / sqrt(d_k)" not in rendered("en", 0)
+
+
+def test_quiet_output_is_one_line_for_each_subject() -> None:
+    sound = replace(answer(), nearest=(), checked=replace(answer().checked or CHECKED, verdict="sound"))
+    assert rendered("en", -1, answer(), UNUSABLE, sound).splitlines() == [
+        "BROKEN my.py:Block: mask_adds_zero/zero",
+        "UNUSABLE gone.py:f: there is no file gone.py",
+        "SOUND my.py:Block: every contract that could be observed holds",
+    ]
+
+
+CHECKED = Checked(Subject("it", None), "sound", (), (), (), {}, ())
+
+
+def test_several_subjects_end_in_a_summary() -> None:
+    text = rendered("en", 0, answer(), UNUSABLE)
+    assert text.endswith(
+        "summary\nBROKEN my.py:Block: mask_adds_zero/zero\nUNUSABLE gone.py:f: there is no file gone.py"
+    )
+
+
+def test_json_holds_every_number_and_says_what_is_none() -> None:
+    tree = json.loads(check_json.to_json([answer(), UNUSABLE]))
+    first, second = tree["subjects"]
+    assert tree["schema_version"] == 1
+    assert first == {
+        "subject": "my.py:Block",
+        "verdict": "broken",
+        "diagnosis": [
+            {"fault": "mask_adds_zero", "variant": "zero", "distance": 0.25},
+            {"fault": "rows_interact", "variant": "mixed", "distance": 0.5},
+        ],
+        "contracts": [
+            {
+                "name": "finite",
+                "value": 0.0,
+                "threshold": 0.0,
+                "verdict": "holds",
+                "reason": "it can be called",
+            },
+            {
+                "name": "future",
+                "value": 0.5,
+                "threshold": 1e-6,
+                "verdict": "broken",
+                "reason": "it can be called",
+            },
+            {
+                "name": "skip",
+                "value": "nan",
+                "threshold": 0.01,
+                "verdict": "broken",
+                "reason": "it can be called",
+            },
+            {
+                "name": "slope",
+                "value": None,
+                "threshold": 0.05,
+                "verdict": "not observable",
+                "reason": UNREACHED,
+            },
+            {
+                "name": "heads",
+                "value": None,
+                "threshold": 1e-3,
+                "verdict": "not applicable",
+                "reason": ASSUMED["reference"],
+            },
+        ],
+    }
+    assert second == {
+        "subject": "gone.py:f",
+        "verdict": "unusable",
+        "diagnosis": [],
+        "contracts": [],
+        "reason": "there is no file gone.py",
+    }
+
+
+def test_junit_has_a_suite_for_each_subject_and_a_case_for_each_contract() -> None:
+    root = ElementTree.fromstring(check_junit.to_junit([answer(), UNUSABLE]))
+    assert (root.get("tests"), root.get("failures"), root.get("errors"), root.get("skipped")) == (
+        "6",
+        "2",
+        "1",
+        "2",
+    )
+    first, second = root
+    assert [case.get("name") for case in first] == ["finite", "future", "skip", "slope", "heads"]
+    failure, skipped = first[1].find("failure"), first[3].find("skipped")
+    assert failure is not None
+    assert skipped is not None
+    assert failure.get("message") == (
+        "moving a later token changes no earlier output: found 0.5 relative change, threshold 1e-6"
+    )
+    assert skipped.get("message") == UNREACHED
+    error = second[0].find("error")
+    assert error is not None
+    assert error.get("message") == "there is no file gone.py"
+
+
+def test_junit_survives_what_xml_does_not_allow() -> None:
+    root = ElementTree.fromstring(check_junit.to_junit([replace(UNUSABLE, cause="bell \x07")]))
+    error = root[0][0].find("error")
+    assert error is not None
+    assert error.get("message") == "bell \ufffd"
+
+
+SENTENCES = [
+    *ASSUMED.values(),
+    *ACCESS.values(),
+    UNREACHED,
+    foreign.NORM,
+    foreign.HEADS,
+    declaration.ROTATED,
+    declaration.DRAINED,
+    declaration.NORMED,
+    "its output has too few bits for it",
+    "the call failed: ValueError: boom",
+    "the call returned None; required: an array",
+    "the subject did not answer within 2 seconds; a longer --timeout may help",
+    "no module named 'x' for /bin/python in /home",
+]
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_every_reason_has_a_chinese_sentence(sentence: str) -> None:
+    assert translated(sentence, "en") == sentence
+    assert any("\u4e00" <= letter <= "\u9fff" for letter in translated(sentence, "zh"))
+
+
+def test_what_somebodys_code_says_stays_as_it_is() -> None:
+    assert translated("RuntimeError: no idea", "zh") == "RuntimeError: no idea"
+    assert translated("the call failed: ValueError: boom", "zh") == "调用失败：ValueError: boom"
+
+
+def test_no_reason_is_hidden_behind_an_earlier_one() -> None:
+    for at, (pattern, _) in enumerate(REASONS):
+        plain = pattern.replace("\\", "")
+        if not set("(.*+[") & set(pattern):
+            first = next(place for place, (earlier, _) in enumerate(REASONS) if matches(earlier, plain))
+            assert first == at, pattern
+
+
+def matches(pattern: str, text: str) -> bool:
+    return re.fullmatch(pattern, text) is not None
+
+
+def test_every_word_is_there_in_both_languages() -> None:
+    for words in (WORDS, VERDICTS, MEANING, PATTERNS):
+        assert all(set(text) == {"en", "zh"} for text in words.values())
+    for verdict in ("sound", "fragile", "broken", "undecided", "unusable"):
+        assert verdict in MEANING
+        assert verdict in VERDICTS
+    assert {checking.HOLDS, checking.UNSEEN, checking.INAPPLICABLE} <= set(VERDICTS)
