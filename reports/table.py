@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import tabulate
 
 from reports.wrap import wrap
 
 FORMATS = tuple(tabulate.tabulate_formats)
-
-# Its headers would stay two columns wider than the cells, which wrapped headers have no use for.
-tabulate.MIN_PADDING = 0
 
 LINES, ASCII = "lines", "ascii"
 """Our own two styles: a grid where cells have several lines, an outline where every row is one line."""
@@ -37,7 +35,19 @@ def draw(
     head = [prepare(cell, size) for cell, size in zip(headers, widths, strict=True)]
     aligned = tuple(_ALIGN[letter] for letter in align or "l" * len(headers))
     style = _format(style, body)
-    return tabulate.tabulate(body, headers=head, tablefmt=style, disable_numparse=True, colalign=aligned)
+    with _headers_as_wide_as_cells():
+        return tabulate.tabulate(body, headers=head, tablefmt=style, disable_numparse=True, colalign=aligned)
+
+
+@contextmanager
+def _headers_as_wide_as_cells() -> Iterator[None]:
+    """tabulate keeps headers two columns wider than cells, of no use to wrapped ones, and takes no argument for it."""
+    before = tabulate.MIN_PADDING
+    tabulate.MIN_PADDING = 0
+    try:
+        yield
+    finally:
+        tabulate.MIN_PADDING = before
 
 
 def _format(style: str, body: Sequence[Sequence[str]]) -> str:

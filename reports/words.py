@@ -1,4 +1,7 @@
-"""Every word that stands in a report, in English and Chinese; the faults bring their own."""
+"""Words of the report of a run, of an explanation and of the list of faults, in English and Chinese.
+
+Faults and detectors bring their own, and so do the other reports.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +100,6 @@ WORDS: dict[str, Text] = {
     "tie": both("tied", "并列"),
     "without": both("named without its own signature", "去掉自身特征后仍判对"),
     "law": both("law", "规律"),
-    "unit": both("unit", "单位"),
     "alarms": both("false alarms", "误报"),
     "test": both("a test suite of", "只做这一种测试"),
     "total": both("all faults", "全部故障"),
@@ -188,10 +190,6 @@ WORDS: dict[str, Text] = {
         "lowest is {lowest} with {least}.",
         "从特征表中去掉该变体自身的特征后（留一变体）：{witnessing} 个中判对 {named} 个（{percent}）；"
         "最低的是 {lowest}，{least}。",
-    ),
-    "restored": both(
-        "Restoration: after every fault the healthy values are {how}.",
-        "复原：每次注入之后，健康时的数值{how}。",
     ),
     # Verdict
     "pass": both(

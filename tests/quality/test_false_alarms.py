@@ -55,8 +55,7 @@ def test_the_thousand_cover_both_precisions_both_norms_and_every_kind_of_extents
 ) -> None:
     extents = [fixture.extents for fixture in many]
     assert len(many) == MANY
-    # The search that draws them repeats itself now and then.
-    assert len({(fixture.extents, fixture.seed) for fixture in many}) > 0.99 * MANY
+    assert len({(fixture.extents, fixture.seed) for fixture in many}) == MANY
     for dtype in DTYPES:
         for norm in NORMS:
             assert sum((one.dtype, one.norm_kind) == (dtype, norm) for one in extents) > MANY / 8
@@ -93,5 +92,5 @@ def test_there_are_at_least_six_rewrites_and_no_two_are_the_same_computation() -
         rewrites.block(fixture, name, fixture.x, fixture.weights).tobytes() for name in rewrites.REWRITES
     }
     assert len(rewrites.REWRITES) >= 6
-    # Rounding tells them apart; the two ways to write -1e9 round alike.
+    # Rounding tells them apart, but for two pairs: the ways to write -1e9, and looped heads under a boolean mask.
     assert len(outputs) >= len(rewrites.REWRITES) - 2

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
+import tabulate
 
 from reports import table
 from reports.wrap import width
@@ -56,3 +60,28 @@ def test_every_format_holds_every_cell(style: str) -> None:
     text = table.draw(["head"], [["cell"]], [0], "", style)
     assert "head" in text
     assert "cell" in text
+
+
+@pytest.mark.parametrize("style", [*table.FORMATS, table.LINES])
+def test_tabulate_is_left_as_it_was_for_everybody_else(style: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tabulate, "MIN_PADDING", 5)
+    table.draw(["head"], [["cell"]], [0], "", style)
+    assert tabulate.MIN_PADDING == 5
+
+
+def test_tabulate_is_left_as_it_was_after_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tabulate, "MIN_PADDING", 5)
+    monkeypatch.setattr(tabulate, "tabulate", lambda *arguments, **named: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        table.draw(["head"], [["cell"]], [0], "", "grid")
+    assert tabulate.MIN_PADDING == 5
+
+
+def test_headers_are_no_wider_than_their_cells_ask_for() -> None:
+    assert table.draw(["ab"], [["cd"]], [0], "", "github").splitlines()[0] == "| ab |"
+
+
+def test_importing_the_reports_changes_nothing_of_tabulate() -> None:
+    code = "import tabulate; before = tabulate.MIN_PADDING; import reports.table; print(before == tabulate.MIN_PADDING)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
