@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -22,13 +23,12 @@ from faults.mutation.since import Touched
 
 Say = Callable[[str], None]
 
-MUTMUT = "from mutmut.__main__ import cli; cli()"
 LOG = "mutmut.log"
-COMMAND = [sys.executable, "-c", MUTMUT, "run"]
-TAIL = 300
-
-NOBODY = "no mutant has this name"
+LIVE = Path(__file__).with_name("live.py")
+PREPARE = ["-c", "from mutmut.__main__ import cli; cli()", "run", "no mutant has this name"]
 """Makes mutmut generate the mutants and learn what the tests reach, and then stop."""
+
+TAIL = 300
 
 
 def fresh(project: Path, config: Settings, revision: str, say: Say) -> None:
@@ -61,42 +61,49 @@ def clean(project: Path) -> None:
 
 def _mutmut(project: Path, config: Settings, changes: Touched | None, say: Say) -> tuple[Text, ...]:
     """Why mutmut did not finish; nothing where it did. Mutants that took too long are run again alone."""
-    broken = _call(project, []) if changes is None else _chosen(project, config, changes)
-    if broken:
-        return broken
-    late = [mutant.key for mutant in finished.read(project).mutants if mutant.status is Status.TIMEOUT]
-    if late:
-        say(f"again, alone: {len(late)}")
-    return _call(project, ["--max-children", "1", *late]) if late else ()
-
-
-def _chosen(project: Path, config: Settings, changes: Touched) -> tuple[Text, ...]:
-    """Runs the controls and the mutants that changes touch, which is known once mutmut has seen what tests reach."""
-    broken = _call(project, [NOBODY])
+    code = _call(project, PREPARE, [])
     if not (project / finished.FOLDER / finished.STATS).exists():
-        return broken
-    names = [
-        mutant.key
-        for mutant in finished.read(project).mutants
-        if changes.includes(mutant) or mutant.module == config.controls
-    ]
-    return _call(project, names) if names else ()
+        return (_failed(code, project / finished.FOLDER / LOG),)
+    say("mutants")
+    broken = _live(project, pool.processors(), _names(project, config, changes))
+    late = [mutant.key for mutant in finished.read(project).mutants if mutant.status is Status.TIMEOUT]
+    if late and not broken:
+        say(f"again, alone: {len(late)}")
+        broken = _live(project, 1, late)
+    return broken
 
 
-def _call(project: Path, arguments: Sequence[str]) -> tuple[Text, ...]:
-    children = [] if "--max-children" in arguments else ["--max-children", str(pool.processors())]
-    environment = processes.environment()
-    (project / finished.FOLDER).mkdir(exist_ok=True)
-    with (project / finished.FOLDER / LOG).open("a") as log:
-        code = subprocess.run(
-            [*COMMAND, *children, *arguments],
+def _names(project: Path, config: Settings, changes: Touched | None) -> list[str] | None:
+    """The controls and the mutants that changes touch; None for all there are."""
+    if changes is None:
+        return None
+    mutants = finished.read(project).mutants
+    return [m.key for m in mutants if changes.includes(m) or m.module == config.controls]
+
+
+def _live(project: Path, children: int, names: list[str] | None) -> tuple[Text, ...]:
+    """Tests mutants in a live session, so many at once; all of them without names, none with an empty list."""
+    if names == []:
+        return ()
+    code = _call(project, ["-P", str(LIVE), str(children)], names or [])
+    return (_failed(code, project / finished.FOLDER / LOG),) if code else ()
+
+
+def _call(project: Path, arguments: Sequence[str], message: Any) -> int:
+    """The exit code of a Python child in the project's folder; what it prints is added to the log."""
+    folder = project / finished.FOLDER
+    folder.mkdir(exist_ok=True)
+    with (folder / LOG).open("a") as log:
+        return subprocess.run(
+            [sys.executable, *arguments],
             cwd=project,
-            env=environment,
+            env=processes.environment(),
+            input=json.dumps(message),
             stdout=log,
             stderr=log,
+            text=True,
             check=False,
         ).returncode
-    return () if code == 0 else (_failed(code, project / finished.FOLDER / LOG),)
 
 
 def _failed(code: int, log: Path) -> Text:
@@ -227,7 +234,7 @@ def read(project: Path, config: Settings) -> Run:
     return Run(
         settled,
         (*known, *kept.controls),
-        (*run.broken, *kept.broken, *record.changed(project, kept, paths)),
+        (*kept.broken, *run.broken, *record.changed(project, kept, paths)),
         unproved,
         kept.since,
         kept.compared,

@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import select
+import shutil
 import signal
 import sys
 import tempfile
@@ -30,6 +31,9 @@ PRELOADED = ("numpy", "hypothesis", "_hypothesis_pytestplugin", "xml.etree.Eleme
 
 # Rewritten asserts are for people who read the failure, and take longer to prepare than most tests run.
 OPTIONS = ("-q", "--tb=line", "--assert=plain", "--continue-on-collection-errors")
+
+TEMPORARY = "PYTEST_DEBUG_TEMPROOT"
+"""Where pytest puts `tmp_path`: a folder of each child's own, beside the copy of the project."""
 
 TAIL = 2000
 """Characters kept of what a crashed run printed."""
@@ -148,11 +152,13 @@ def ended(process: int, in_time: bool) -> int:
 def test(tests: Sequence[str], arguments: Sequence[str], send: int, printed: int) -> None:
     """In the child: run pytest, send the test that failed, and end without cleaning up what the parent owns."""
     os.setpgid(0, 0)
+    os.environ[TEMPORARY] = tempfile.mkdtemp(dir=Path.cwd().parent)
     os.dup2(printed, 1)
     os.dup2(printed, 2)
     recorder = Recorder(tests)
     files = list(dict.fromkeys(name.partition("::")[0] for name in tests))
     code = pytest.main([*OPTIONS, *arguments, *files], plugins=[recorder])
+    shutil.rmtree(os.environ[TEMPORARY], ignore_errors=True)
     os.write(send, json.dumps(recorder.killed_by).encode())
     sys.stdout.flush()
     os._exit(code)

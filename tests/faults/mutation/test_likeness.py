@@ -22,6 +22,8 @@ KEY = "core.mask.x_causal_mask__mutmut_1"
 @pytest.fixture
 def mutate(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str, Callable[..., Any]], None]:
     """Gives a function a mutant that is in force while its key is in the variable."""
+    # Not mutmut's own variable, which says which mutant of this very project is being tested.
+    monkeypatch.setattr(likeness, "VARIABLE", "STAND_IN_UNDER_TEST")
     monkeypatch.setenv(likeness.VARIABLE, "")
 
     def replace(module: Any, name: str, mutant: Callable[..., Any]) -> None:

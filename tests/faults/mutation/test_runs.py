@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ PYPROJECT = """
 source_paths = ["shop"]
 pytest_add_cli_args_test_selection = ["tests", "--ignore=tests/slow"]
 """
+NONE: dict[str, int | None] = dict.fromkeys(CODES)
 CONTROLS = "def must_die(first, second):\n    return first - second / 4\n"
 
 
@@ -34,18 +36,21 @@ class Tools:
 
     project: Path
     codes: list[dict[str, int | None]] = field(default_factory=list)
-    """What each call of mutmut leaves behind as verdicts."""
+    """What each call of mutmut leaves behind as verdicts; the first call generates them without any."""
     exits: list[int] = field(default_factory=list)
-    calls: list[list[str]] = field(default_factory=list)
+    calls: list[str | list[str]] = field(default_factory=list)
     tasks: list[Task] = field(default_factory=list)
     status: Status = Status.KILLED
 
     def mutmut(self, command: Sequence[str], **options: Any) -> Any:
-        self.calls.append(list(command[len(runs.COMMAND) :]))
-        assert options["cwd"] == self.project
+        assert (options["cwd"], command[0]) == (self.project, sys.executable)
         assert options["env"]["PYTHONDONTWRITEBYTECODE"] == "1"
-        assert command[: len(runs.COMMAND)] == runs.COMMAND
         options["stdout"].write("mutmut says\r why")
+        if command[1:] == runs.PREPARE:
+            self.calls.append("prepare")
+        else:
+            assert command[1:3] == ["-P", str(runs.LIVE)]
+            self.calls.append([*command[3:], *json.loads(options["input"])])
         if self.codes:
             project(self.project, self.codes.pop(0))
         return type("Done", (), {"returncode": self.exits.pop(0) if self.exits else 0})
@@ -76,19 +81,19 @@ def said(text: str) -> None:
 def test_mutmut_runs_from_a_clean_state_on_every_processor(tools: Tools) -> None:
     project(tools.project)
     put(tools.project / "mutants/old.txt", "old")
-    tools.codes = [CODES]
+    tools.codes = [NONE, CODES]
     runs.fresh(tools.project, Settings(), "", said)
-    assert tools.calls == [["--max-children", "2"]]
+    assert tools.calls == ["prepare", ["2"]]
     assert not (tools.project / "mutants/old.txt").exists()
     assert "mutmut says" in (tools.project / "mutants/mutmut.log").read_text()
 
 
 def test_what_took_too_long_is_run_again_alone(tools: Tools) -> None:
-    tools.codes = [{**CODES, UNIT: 36}, {**CODES, UNIT: 1}]
+    tools.codes = [NONE, {**CODES, UNIT: 36}, {**CODES, UNIT: 1}]
     heard: list[str] = []
     runs.fresh(tools.project, Settings(), "", heard.append)
-    assert tools.calls == [["--max-children", "2"], ["--max-children", "1", UNIT]]
-    assert heard[:2] == ["mutmut", "again, alone: 1"]
+    assert tools.calls == ["prepare", ["2"], ["1", UNIT]]
+    assert heard[:3] == ["mutmut", "mutants", "again, alone: 1"]
 
 
 def test_a_failing_baseline_breaks_the_run_and_nothing_more_is_done(tools: Tools) -> None:
@@ -106,10 +111,20 @@ def test_a_failing_baseline_breaks_the_run_and_nothing_more_is_done(tools: Tools
 
 
 def test_a_second_run_that_fails_breaks_the_run_too(tools: Tools) -> None:
-    tools.codes, tools.exits = [{**CODES, UNIT: 36}], [0, 3]
+    tools.codes, tools.exits = [NONE, {**CODES, UNIT: 36}], [1, 0, 3]
     runs.fresh(tools.project, Settings(), "", said)
     assert [line["en"][:20] for line in runs.read(tools.project, Settings()).broken] == [
         "mutmut ended with 3,"
+    ]
+
+
+def test_a_clean_run_that_fails_breaks_the_run(tools: Tools) -> None:
+    tools.codes, tools.exits = [NONE], [1, 1]
+    runs.fresh(tools.project, Settings(constants=("shop",)), "", said)
+    assert tools.calls == ["prepare", ["2"]]
+    assert tools.tasks == []
+    assert [line["en"][:20] for line in runs.read(tools.project, Settings()).broken] == [
+        "mutmut ended with 1,"
     ]
 
 
@@ -131,7 +146,7 @@ def test_a_folder_of_mutmut_is_removed(tmp_path: Path, name: str) -> None:
 
 
 def test_mutants_of_our_own_are_run_and_kept_beside_those_of_mutmut(tools: Tools) -> None:
-    tools.codes = [CODES]
+    tools.codes = [NONE, CODES]
     config = Settings(constants=("shop",))
     runs.fresh(tools.project, config, "", said)
     constant = "shop.box:constant_1"
@@ -160,7 +175,7 @@ def test_mutants_of_our_own_are_run_and_kept_beside_those_of_mutmut(tools: Tools
 def test_the_controls_of_our_own_programs_are_the_unchanged_one_and_one_that_only_raises(
     tools: Tools,
 ) -> None:
-    tools.codes = [CODES]
+    tools.codes = [NONE, CODES]
     put(tools.project / "tests/shop/test_controls.py", "")
     config = Settings(constants=("shop",), controls="shop.controls")
     runs.fresh(tools.project, config, "", said)
@@ -178,14 +193,14 @@ def test_the_controls_of_our_own_programs_are_the_unchanged_one_and_one_that_onl
 
 
 def test_a_program_that_was_not_run_has_no_verdict(tools: Tools) -> None:
-    tools.codes = [CODES]
+    tools.codes = [NONE, CODES]
     runs.fresh(tools.project, Settings(), "", said)
     run = runs.read(tools.project, Settings(constants=("shop",)))
     assert [mutant.status for mutant in run.mutants if mutant.key == "shop.box:constant_1"] == [None]
 
 
 def test_a_file_changed_since_its_own_mutants_ran_breaks_the_run(tools: Tools) -> None:
-    tools.codes = [CODES]
+    tools.codes = [NONE, CODES]
     config = Settings(constants=("shop",))
     runs.fresh(tools.project, config, "", said)
     put(tools.project / "shop/box.py", SOURCE.replace("LIMIT = 3", "LIMIT = 5"))
@@ -195,7 +210,7 @@ def test_a_file_changed_since_its_own_mutants_ran_breaks_the_run(tools: Tools) -
 
 
 def test_a_mutant_reached_in_a_child_process_alone_takes_the_verdict_of_its_tests(tools: Tools) -> None:
-    tools.codes = [CODES]
+    tools.codes = [NONE, CODES]
     config = Settings(child_process={"shop.box": ("tests/test_guest.py",)})
     runs.fresh(tools.project, config, "", said)
     assert [(task.key, task.stages) for task in tools.tasks[1:]] == [(TIMES, (("tests/test_guest.py",),))]
@@ -211,8 +226,7 @@ def partial(tools: Tools, monkeypatch: pytest.MonkeyPatch, *functions: str) -> R
     """A run since a revision that changed these functions of shop/box.py."""
     changed = Touched(frozenset(("shop/box.py", name) for name in functions), frozenset())
     monkeypatch.setattr(since, "touched", lambda folder, revision: changed)
-    none = dict.fromkeys(CODES)
-    tools.codes = [none, {**none, LARGER: 1}]
+    tools.codes = [NONE, {**NONE, LARGER: 1}]
     tools.exits = [1, 0]
     runs.fresh(tools.project, Settings(constants=("shop",)), "main", said)
     return runs.read(tools.project, Settings(constants=("shop",)))
@@ -222,7 +236,7 @@ def test_a_partial_run_learns_what_tests_reach_and_runs_what_is_touched(
     tools: Tools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = partial(tools, monkeypatch, "larger")
-    assert tools.calls == [["--max-children", "2", runs.NOBODY], ["--max-children", "2", LARGER]]
+    assert tools.calls == ["prepare", ["2", LARGER]]
     assert (run.since, run.broken) == ("main", ())
     assert [mutant.status for mutant in run.mutants] == [Status.KILLED, None, None, None]
     assert tools.tasks == []
@@ -232,7 +246,7 @@ def test_a_change_outside_of_functions_touches_the_constants_too(
     tools: Tools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     partial(tools, monkeypatch, "")
-    assert tools.calls[1] == ["--max-children", "2", LARGER, UNIT, TIMES]
+    assert tools.calls[1] == ["2", LARGER, UNIT, TIMES]
     assert [task.key for task in tools.tasks[1:]] == ["shop.box:constant_1"]
 
 
@@ -250,9 +264,9 @@ def test_a_partial_run_on_a_failing_baseline_is_broken(tools: Tools, monkeypatch
 
 def test_the_controls_are_part_of_every_partial_run(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(since, "touched", lambda folder, revision: Touched(frozenset(), frozenset()))
-    tools.codes, tools.exits = [dict.fromkeys(CODES), CODES], [1, 0]
+    tools.codes, tools.exits = [NONE, CODES], [1, 0]
     runs.fresh(tools.project, Settings(controls="shop.box"), "main", said)
-    assert tools.calls[1] == ["--max-children", "2", LARGER, UNIT, TIMES]
+    assert tools.calls[1] == ["2", LARGER, UNIT, TIMES]
 
 
 # Side by side, and equivalents
@@ -272,7 +286,7 @@ def test_the_mutants_of_core_are_held_against_the_fault_variants(
         put(tools.project / name, text)
     monkeypatch.setattr(processes, "ask", ask)
     monkeypatch.setattr(own, "semantic", lambda *arguments: [])
-    tools.codes = [CODES]
+    tools.codes = [NONE, CODES]
     monkeypatch.setattr(runs, "clean", lambda folder: None)
     put(tools.project / "mutants/core/box.py.meta", json.dumps({"exit_code_by_key": {core: 1, late: 36}}))
     put(tools.project / "mutants/mutmut-stats.json", json.dumps(STATS))
@@ -288,13 +302,13 @@ def test_the_mutants_of_core_are_held_against_the_fault_variants(
 
 
 def test_without_semantic_mutants_nothing_is_compared(tools: Tools) -> None:
-    tools.codes = [CODES]
+    tools.codes = [NONE, CODES]
     runs.fresh(tools.project, Settings(), "", said)
     assert runs.read(tools.project, Settings()).compared is None
 
 
 def test_controls_of_mutmut_do_not_count(tools: Tools) -> None:
-    tools.codes = [CODES]
+    tools.codes = [NONE, CODES]
     runs.fresh(tools.project, Settings(), "", said)
     run = runs.read(tools.project, Settings(controls="shop.box"))
     assert [control.name for control in run.controls] == ["must_die", "must_live"]
