@@ -17,7 +17,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read once, when numpy is imported
+# One thread, whichever of these NumPy's linear algebra obeys; each is read once, when numpy is imported.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["MKL_NUM_THREADS"] = "1"
+os.environ["VECLIB_MAXIMUM_THREADS"] = "1"
 
 import numpy as np
 

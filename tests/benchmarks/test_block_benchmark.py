@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from benchmarks import block as benchmark
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_without_torch_it_says_what_to_install(
@@ -40,3 +45,18 @@ def test_torch_and_core_compute_the_same_block(
     for activation in ("relu", "gelu", "swiglu"):
         assert benchmark.main(["--runs", "1", "--limit", "1000", "--activation", activation]) == 0
     assert "(2, 5, 16)" in capsys.readouterr().out
+
+
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+@pytest.mark.parametrize("name", THREADS)
+def test_one_thread_is_asked_of_every_linear_algebra_before_numpy_is_loaded(name: str) -> None:
+    code = f"import os, benchmarks.block; print(os.environ[{name!r}])"
+    environment = {**os.environ, name: "7"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "1\n"
+    source = (ROOT / "benchmarks" / "block.py").read_text(encoding="utf-8")
+    assert source.index(f'os.environ["{name}"] = "1"') < source.index("import numpy")
