@@ -246,13 +246,17 @@ def test_a_patch_that_is_never_called_is_no_coverage_and_never_survived() -> Non
     assert verdict.exit_code(report) == 1
 
 
+def observed(variant: Variant, *fixtures: Fixture) -> Mutant:
+    """One variant on fixtures of one's own choice."""
+    healthy = [mutants.examined(fixture) for fixture in fixtures]
+    return mutants.observe(samples.fault(variant), variant, fixtures, healthy)
+
+
 def test_code_that_is_reached_on_some_fixtures_only_is_no_coverage_too() -> None:
-    small, large = Fixture(Extents(tokens=3), 0), Fixture(Extents(tokens=4), 0)
-    chosen = samples.variant({SCALE: unchanged})
-    mutant = mutants.observe(
-        samples.fault(chosen), chosen, [small, large], [mutants.examined(f) for f in (small, large)]
-    )
-    mutant.activations[1] = 0
+    root_mean_square = Fixture(Extents(norm_kind="rms"), 0)
+    layer = Fixture(Extents(norm_kind="layer"), 0)
+    chosen = samples.variant({Seam("core.norm", "rms_norm"): unchanged})
+    mutant = observed(chosen, root_mean_square, layer)
     assert mutants.status(mutant) is Status.NO_COVERAGE
     assert mutants.reason(mutant) == "the patched code was not reached on 1 of 2 fixtures"
 
@@ -504,11 +508,46 @@ def test_a_value_that_is_no_number_afterwards_is_not_restored_on_whichever_fixtu
     def left(original: Function) -> Function:
         return lambda weights, value: original(weights, value) * (np.nan if value.shape[2] == 4 else 1)
 
-    fixtures = [Fixture(Extents(tokens=tokens), 0) for tokens in (3, 4, 5)]
-    healthy = [mutants.examined(fixture) for fixture in fixtures]
     chosen = leaving_behind(monkeypatch, left)
-    mutant = mutants.observe(samples.fault(chosen), chosen, fixtures, healthy)
+    mutant = observed(chosen, *[Fixture(Extents(tokens=tokens), 0) for tokens in (3, 4, 5)])
     assert not mutant.restored <= 0
+
+
+@pytest.mark.parametrize("left", [-1e4, np.nan])
+def test_a_fault_that_leaves_a_signal_changed_is_not_restored_though_the_outputs_are(
+    left: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = importlib.import_module("core.mask").causal_mask
+
+    def shorter(queries: int, keys: int, dtype: Any = np.float64) -> Any:
+        """Wrong for fewer queries than keys alone, which never happens inside a block."""
+        return sound(queries, keys, dtype) if queries == keys else np.full((queries, keys), left, dtype)
+
+    def patch(original: Function) -> Function:
+        monkeypatch.setattr("core.mask.causal_mask", shorter)
+        return lambda scores, query: scores
+
+    mutant = observed(samples.variant({SCALE: patch}), Fixture(Extents(), 0))
+    assert not mutant.restored <= 0
+
+
+@pytest.mark.parametrize(
+    ("now", "apart"),
+    [
+        ([1.0, 2.0], 0.0),
+        ([1.0, 2.5], 0.5),
+        ([1.0, np.nan], np.inf),
+        ([[1.0, 2.0]], np.inf),
+        (np.array([1.0, 2.0], np.float32), np.inf),
+    ],
+)
+def test_outputs_are_compared_bit_by_bit(now: Any, apart: float) -> None:
+    assert mutants._difference(np.asarray(now), np.array([1.0, 2.0])) == apart
+
+
+def test_a_zero_that_changed_its_sign_is_another_value_and_the_same_not_a_number_is_none() -> None:
+    assert mutants._difference(np.array([-0.0]), np.array([0.0])) == np.inf
+    assert mutants._difference(np.array([np.nan]), np.array([np.nan])) == 0.0
 
 
 def test_a_signal_that_cannot_be_measured_any_more_is_not_restored() -> None:
