@@ -125,7 +125,8 @@ def reason(mutant: Mutant) -> str:
     if found is Status.NOT_APPLICABLE:
         return f"none of {mutant.generated} fixtures can witness it"
     if found is Status.NO_COVERAGE:
-        unreached = f"the patched code was not reached on {mutant.activations.count(0)} of {len(mutant.fixtures)} fixtures"
+        missing, fixtures = mutant.activations.count(0), len(mutant.fixtures)
+        unreached = f"the patched code was not reached on {missing} of {fixtures} fixtures"
         copies = sorted({copy for seam in mutant.variant.patches for copy in unreached_copies(seam)})
         return unreached + (
             f"; copies of it that cannot be replaced are kept in: {', '.join(copies)}" if copies else ""
