@@ -207,3 +207,17 @@ def test_a_fault_known_by_each_variants_own_signature_alone_fails_the_run() -> N
         "made_up: named on 3/4 fixtures only when a variant's own signature is left out"
     ]
     assert verdict.exit_code(blind) == 1
+
+
+@pytest.mark.parametrize(("caught", "named", "code"), [(10, 9, 0), (10, 8, 1), (1, 0, 1), (0, 0, 0)])
+def test_nine_in_ten_names_are_enough_for_a_variant(caught: int, named: int, code: int) -> None:
+    found = report([row(witnessing=caught, caught=caught, named=named, named_without_own=caught), GOOD])
+    assert verdict.exit_code(found) == code
+
+
+@pytest.mark.parametrize(("without_own", "code"), [(9, 0), (8, 1)])
+def test_nine_in_ten_names_without_the_own_signature_are_enough_for_a_fault(
+    without_own: int, code: int
+) -> None:
+    found = report([row(witnessing=10, caught=10, named=10, named_without_own=without_own)])
+    assert verdict.exit_code(found) == code
