@@ -34,7 +34,7 @@ def examined(subject: Any, declared: Mapping[str, Any]) -> Checked:
     return checking.check(
         here.subject("subject"),
         here.fixtures(),
-        (*results.expected(registry.all_faults()), *getattr(relatives, "OTHERWISE", ())),
+        (*results.expected(registry.all_faults()), *relatives.OTHERWISE),
         relatives=relatives.expected(),
         questions=here.questions,
         limits=declaration.limits(here.declared),

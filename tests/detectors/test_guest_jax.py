@@ -1,0 +1,131 @@
+"""Attention operations followed in JAX: the gain between the projections and the softmax, however it is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from detectors.guest import jax_sites
+
+jax = pytest.importorskip("jax", reason="JAX is not installed in this environment")
+jnp = jax.numpy
+
+HEADS, HEAD_WIDTH, TOKENS = 2, 4, 5
+WIDTH = HEADS * HEAD_WIDTH
+ROOT = HEAD_WIDTH**-0.5
+
+Attend = Callable[[Any, Any, Any], Any]
+
+
+def product(q: Any, k: Any) -> Any:
+    return jnp.einsum("bhqc,bhkc->bhqk", q, k)
+
+
+def hidden(scores: Any) -> Any:
+    return jnp.where(jnp.tri(*scores.shape[-2:], dtype=bool), scores, -jnp.inf)
+
+
+def weighed(score: Callable[[Any, Any], Any], normalise: Any = jax.nn.softmax) -> Attend:
+    return lambda q, k, v: normalise(hidden(score(q, k))) @ v
+
+
+def by_hand(scores: Any) -> Any:
+    odds = jnp.exp(scores - scores.max(-1, keepdims=True))
+    return odds / odds.sum(-1, keepdims=True)
+
+
+def keys_first(q: Any, k: Any, v: Any) -> Any:
+    scores = jnp.where(jnp.tri(TOKENS, dtype=bool).T, product(k, q) * ROOT, -jnp.inf)
+    return jax.nn.softmax(scores, axis=-2).swapaxes(-1, -2) @ v
+
+
+def for_each_head(q: Any, k: Any, v: Any) -> Any:
+    def one(q: Any, k: Any, v: Any) -> Any:
+        return by_hand(hidden(q @ k.T * ROOT)) @ v
+
+    return jax.vmap(jax.vmap(one))(q, k, v)
+
+
+def kernel(q: Any, k: Any, v: Any) -> Any:
+    turned = (one.swapaxes(1, 2) for one in (q, k, v))
+    return jax.nn.dot_product_attention(*turned, is_causal=True).swapaxes(1, 2)
+
+
+RIGHT: dict[str, Attend] = {
+    "on scores": weighed(lambda q, k: product(q, k) / math.sqrt(HEAD_WIDTH)),
+    "on q": weighed(lambda q, k: product(q * ROOT, k)),
+    "on both": weighed(lambda q, k: product(q * ROOT**0.5, k * ROOT**0.5)),
+    "a root that is computed": weighed(lambda q, k: product(q, k) / jnp.sqrt(jnp.float32(HEAD_WIDTH))),
+    "softmax by hand": weighed(lambda q, k: product(q, k) * ROOT, by_hand),
+    "log-softmax": weighed(lambda q, k: product(q, k) * ROOT, lambda s: jnp.exp(jax.nn.log_softmax(s))),
+    "inside jit": jax.jit(weighed(lambda q, k: product(q, k) * ROOT)),
+    "head by head": for_each_head,
+    "keys before queries": keys_first,
+    "the library's kernel": kernel,
+}
+"""Attention with the right scale: gain 1 / sqrt(d_k)."""
+
+WRONG: dict[str, tuple[Attend, float]] = {
+    "absent": (weighed(product), 1.0),
+    "twice": (weighed(lambda q, k: product(q * ROOT, k) * ROOT), ROOT**2),
+    "upside down": (weighed(lambda q, k: product(q, k) / ROOT), 1 / ROOT),
+}
+"""Attention with another gain, given beside it."""
+
+
+def sites(attend: Attend, layers: int = 1) -> list[dict[str, Any]]:
+    """What is followed from x through projections, attention and an output projection, `layers` times in a loop."""
+    draw = np.random.default_rng(2).standard_normal
+    x = jnp.asarray(draw((1, TOKENS, WIDTH)), jnp.float32)
+    weights = jnp.asarray(draw((layers, 4, WIDTH, WIDTH)) / 3, jnp.float32)
+
+    def layer(x: Any, own: Any) -> Any:
+        q, k, v = ((x @ own[at]).reshape(1, TOKENS, HEADS, -1).swapaxes(1, 2) for at in range(3))
+        return x + attend(q, k, v).swapaxes(1, 2).reshape(x.shape) @ own[3], None
+
+    return jax_sites.follow(lambda: jax.lax.scan(layer, x, weights)[0], {})
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_right_scale_is_followed_however_it_is_written(name: str) -> None:
+    (site,) = sites(RIGHT[name])
+    assert site["gain"] == pytest.approx(ROOT)
+    assert (site["head_width"], site["normalised"], site["last_axis"]) == (HEAD_WIDTH, False, True)
+    assert site["rows"] == pytest.approx(0, abs=1e-6)
+    assert (site["future"], site["own"]) == (0, 0)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_scale_shows_as_the_gain_it_is(name: str) -> None:
+    attend, gain = WRONG[name]
+    assert [site["gain"] for site in sites(attend)] == [pytest.approx(gain)]
+
+
+def test_layers_in_a_loop_are_sites_of_their_own() -> None:
+    assert len(sites(RIGHT["on scores"], layers=3)) == 3
+
+
+def test_a_softmax_over_the_queries_is_not_over_the_last_axis() -> None:
+    (site,) = sites(lambda q, k, v: jax.nn.softmax(product(q, k) * ROOT, axis=-2) @ v)
+    assert not site["last_axis"]
+
+
+def test_without_a_mask_the_future_has_weight() -> None:
+    (site,) = sites(lambda q, k, v: jax.nn.softmax(product(q, k) * ROOT) @ v)
+    assert site["future"] > 0.05
+
+
+def test_normalised_queries_and_keys_are_said_to_be_so() -> None:
+    def unit(one: Any) -> Any:
+        return one / jnp.sqrt((one**2).sum(-1, keepdims=True))
+
+    (site,) = sites(weighed(lambda q, k: 10 * product(unit(q), unit(k))))
+    assert site["normalised"]
+
+
+def test_a_softmax_of_something_else_is_no_site() -> None:
+    assert sites(lambda q, k, v: jax.nn.softmax(q) + v) == []
