@@ -108,6 +108,16 @@ class Guest:
             raise GuestError(self.lost)
         return judged(found)
 
+    @property
+    def process_id(self) -> int:
+        """The number of the child's process, which is also that of its group."""
+        return self._process.pid
+
+    def hang_up(self, seconds: float) -> int:
+        """Lets the child end by itself; its exit code. Raises subprocess.TimeoutExpired where it does not."""
+        _raw(self._process.stdin).close()
+        return self._process.wait(seconds)
+
     def close(self) -> None:
         """Ends the child and everything it started."""
         self._kill()

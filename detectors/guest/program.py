@@ -49,6 +49,8 @@ def answer(
     operation = header["operation"]
     if operation == "load":
         return loaded(state, header)
+    if "subject" not in state:
+        raise Refused(f"unknown operation {operation} before a subject was loaded")
     subject = blocks.part(state["subject"], header.get("part", ""))
     options, roles = header.get("options", {}), header.get("roles", {})
     plain = arrays[: len(arrays) - len(roles)]
