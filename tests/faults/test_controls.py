@@ -1,0 +1,63 @@
+"""The controls: a run that could not pass, or could not fail, is not believed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from faults import controls, verdict
+from faults.model import Function, Status
+from tests.faults import samples
+from tests.faults.small_campaigns import (
+    SCALE,
+    UNUSED,
+    run,
+    unchanged,
+)
+
+
+def test_a_no_op_that_changes_something_is_reported_and_breaks_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    changing = replace(controls.NO_OP, patches={SCALE: lambda original: lambda scores, query: scores})
+    monkeypatch.setattr(controls, "NO_OP", changing)
+    report = run(samples.declared("missing_scale/absent"))
+    assert [(c.name, c.status, c.holds) for c in report.controls] == [
+        ("no_op", Status.KILLED, False),
+        ("must_die", Status.KILLED, True),
+    ]
+    assert verdict.exit_code(report) == 3
+
+
+def test_a_no_op_must_survive_with_the_very_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    def rounded(original: Function) -> Function:
+        return lambda scores, query: original(scores, query) * (1 + 1e-6)
+
+    monkeypatch.setattr(controls, "NO_OP", replace(controls.NO_OP, patches={SCALE: rounded}))
+    report = run(samples.declared("missing_scale/absent"))
+    no_op = report.controls[0]
+    assert (no_op.expected, no_op.holds) == (Status.SURVIVED, False)
+    assert no_op.detail == "survived, but not bit-identically"
+    assert verdict.exit_code(report) == 3
+
+
+def test_a_no_op_that_is_never_reached_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(controls, "NO_OP", replace(controls.NO_OP, patches={UNUSED: unchanged}))
+    report = run(samples.declared("missing_scale/absent"))
+    assert report.controls[0].status is Status.NO_COVERAGE
+    assert verdict.exit_code(report) == 3
+
+
+def test_the_no_op_goes_through_every_forward_seam_of_the_registry() -> None:
+    seams = {seam for _, variant in samples.CASES for seam in variant.patches}
+    forward = {seam for seam in seams if not seam.attribute.endswith("_backward")}
+    assert set(controls.NO_OP.patches) == forward
+
+
+def test_a_must_die_that_lives_is_reported_and_breaks_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(controls, "MUST_DIE", replace(controls.MUST_DIE, patches={SCALE: unchanged}))
+    report = run(samples.declared("missing_scale/absent"))
+    must_die = report.controls[1]
+    assert (must_die.expected, must_die.status, must_die.holds) == (Status.KILLED, Status.SURVIVED, False)
+    assert verdict.exit_code(report) == 3
