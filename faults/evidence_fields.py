@@ -142,9 +142,9 @@ FIELDS: Mapping[str, Checker] = {
     "verified_at": _date,
     "environment": _private,
     "seed": _seed,
-    "commands": partial(each, checker=text),
+    "commands": partial(each, checker=_private),
     "artifacts": partial(each, checker=text),
     "cost": partial(mapping, checkers=dict.fromkeys(COST_FIELDS, _amount)),
-    "licenses": partial(each, checker=partial(mapping, checkers=dict.fromkeys(LICENSE_FIELDS, text))),
+    "licenses": partial(each, checker=partial(mapping, checkers=dict.fromkeys(LICENSE_FIELDS, _private))),
     "known_failures": partial(each, checker=_private),
 }

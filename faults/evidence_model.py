@@ -12,6 +12,7 @@ from faults.model import Text
 SCHEMA = "learn-llm.evidence.v1"
 MODULE = "07-attention-transformer"
 INTERMEDIATES = ("scores", "scaled", "masked", "weights", "output")
+NO_COMMIT = "none: this record was not written in a Git repository that has a commit"
 
 Compare = Callable[[float, float], bool]
 COMPARE: dict[str, Compare] = {

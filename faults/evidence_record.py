@@ -20,7 +20,7 @@ import yaml
 from faults import __version__
 from faults.evidence import Measurement
 from faults.evidence_artifacts import repository
-from faults.evidence_model import MODULE, SCHEMA, Measure, said
+from faults.evidence_model import MODULE, NO_COMMIT, SCHEMA, Measure, said
 
 ARTIFACT, RECORD, RUN = "intermediates.npz", "evidence.yaml", "evidence.json"
 FILES = (ARTIFACT, RECORD, RUN)
@@ -31,7 +31,6 @@ STATEMENT = said(
     "This is a machine record of one run of this program, no proof that anyone learned anything.",
     "这是本程序一次运行的机器记录，不能证明任何人已经掌握。",
 )
-NO_COMMIT = "none: this run was not made in a Git repository that has a commit"
 
 
 @dataclass(frozen=True)
@@ -63,10 +62,14 @@ def to_yaml(content: Mapping[str, Any]) -> str:
 
 
 def commit(folder: Path) -> str:
-    """Id of the commit that is checked out in `folder`, or a statement that there is none."""
+    """Id of the commit that is checked out around `folder`, or a statement that there is none.
+
+    The folder need not exist yet: the nearest one above it that does is asked.
+    """
+    here = next(place for place in (folder.resolve(), *folder.resolve().parents) if place.is_dir())
     command = ["git", "rev-parse", "--verify", "--quiet", "HEAD"]
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return NO_COMMIT
     return done.stdout.strip() if done.returncode == 0 else NO_COMMIT

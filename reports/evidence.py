@@ -8,7 +8,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from faults.evidence_model import Check, Measure, Part, Problem
+from faults.evidence_model import NO_COMMIT, Check, Measure, Part, Problem
 from faults.model import Text
 
 SHOWN_PROBLEMS = 100
@@ -33,6 +33,7 @@ WORDS: dict[str, dict[str, str]] = {
         "holds": "all five metrics hold",
         "broken": "{count} of 5 metrics out of bounds",
         "wrote": "wrote {path}",
+        "no commit": "no commit: faults evidence --check will refuse this record; write it in a Git repository with one",
         "join": "{where}: {what}",
     },
     "zh": {
@@ -49,6 +50,7 @@ WORDS: dict[str, dict[str, str]] = {
         "holds": "五项指标全部满足",
         "broken": "五项指标中有 {count} 项越界",
         "wrote": "已写入 {path}",
+        "no commit": "没有 commit：faults evidence --check 不会接受这份记录；请写入有 commit 的 Git 仓库",
         "join": "{where}：{what}",
     },
 }
@@ -100,6 +102,7 @@ def render_measurement(
         _table(measures, language),
         "\n".join([run["statement"][language], CHAPTER_NOTE[language]]),
         "\n".join(words["wrote"].format(path=_printable(path)) for path in paths),
+        *([words["no commit"]] if run["commit"] == NO_COMMIT else []),
         words["broken"].format(count=broken) if broken else words["holds"],
     ]
     return "\n\n".join(parts)

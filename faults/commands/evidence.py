@@ -222,7 +222,7 @@ def _files(measurement: Measurement, when: str, folder: Path) -> tuple[dict[str,
     from faults import evidence_record as records
     from reports import evidence
 
-    origin = records.Origin((records.command_line(measurement.seed),), records.commit(Path.cwd()), when)
+    origin = records.Origin((records.command_line(measurement.seed),), records.commit(folder), when)
     content = records.record(measurement, origin, records.relative_artifact(folder))
     files = {
         records.ARTIFACT: records.archive(measurement),

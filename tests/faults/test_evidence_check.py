@@ -151,6 +151,12 @@ def test_no_line_of_the_record_can_be_left_out(root: Path, line: str) -> None:
         ("commands:\n  - python -m pytest -q", "commands: []", "commands: is an empty list"),
         ("commands:\n  - python -m pytest -q", "commands: x", "commands: found text, required a list"),
         ("  - python -m pytest -q", "  - {a: b}", "commands[0]: found a mapping, required text"),
+        (
+            "  - python -m pytest -q",
+            "  - python /home/ada/run.py",
+            "commands[0]: found 'python /home/ada/run.py', required no path",
+        ),
+        ("license: MIT", "license: see ~/MIT", "licenses[0].license: found 'see ~/MIT', required no path"),
         ("gross_usd: 0", "gross_usd: -1", "cost.gross_usd: found '-1', required an amount"),
         ("gross_usd: 0", "gross_usd: .nan", "cost.gross_usd: found '.nan', required an amount"),
         ("cost:\n  gross_usd: 0\n  credit_usd: 0", "cost: [0, 0]", "cost: found a list, required a mapping"),

@@ -124,11 +124,31 @@ def test_outside_a_repository_the_record_says_that_there_is_no_commit(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     assert main([]) == 0
-    capsys.readouterr()
+    out = capsys.readouterr().out
+    assert "no commit: faults evidence --check will refuse this record; write it in a Git repository" in out
     assert main(["--check", "evidence/evidence.yaml", "--root", "evidence"]) == 1
     out = capsys.readouterr().out
     assert "problems (1)" in out
-    assert "commit: found 'none: this run was not made in a Git repository" in out
+    assert "commit: found 'none: this record was not written in a Git repository" in out
+
+
+def test_the_commit_is_that_of_the_repository_the_record_is_written_in(
+    repository: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(elsewhere))
+    out = repository / "not" / "yet"
+    assert main(["--out", str(out)]) == 0
+    assert "no commit" not in capsys.readouterr().out
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=repository, capture_output=True, text=True, check=True
+    )
+    assert f'commit: "{head.stdout.strip()}"\n' in (out / "evidence.yaml").read_text()
+    assert main(["--check", str(out / "evidence.yaml")]) == 0
 
 
 def test_the_template_of_the_chapter_gives_one_line_per_placeholder_and_one_for_yaml(

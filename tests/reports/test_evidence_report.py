@@ -102,7 +102,7 @@ def test_json_keeps_the_verdict_with_sorted_keys() -> None:
 
 
 def test_a_measurement_names_its_files_and_says_what_it_is_not() -> None:
-    run = {"seed": 5, "statement": said("a machine record", "机器记录")}
+    run = {"seed": 5, "commit": "0012e45", "statement": said("a machine record", "机器记录")}
     text = render_measurement([Measure(BOUNDS[2], 0.5, HELD)], run, ["out/evidence.yaml"], "en")
     assert text.startswith("evidence measured with seed 5\n")
     assert "a machine record\n" in text
@@ -111,6 +111,6 @@ def test_a_measurement_names_its_files_and_says_what_it_is_not() -> None:
 
 
 def test_a_measurement_out_of_bounds_says_so_last() -> None:
-    run = {"seed": 5, "statement": said("a machine record", "机器记录")}
+    run = {"seed": 5, "commit": "0012e45", "statement": said("a machine record", "机器记录")}
     text = render_measurement([Measure(BOUNDS[2], 0.0, HELD), Measure(BOUNDS[2], None, HELD)], run, [], "zh")
     assert text.splitlines()[-1] == "五项指标中有 2 项越界"
