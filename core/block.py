@@ -77,8 +77,8 @@ def block(
     def feed(h: FloatArray) -> FloatArray:
         return feed_forward.feed_forward(h, parameters, config.activation)
 
-    first = _sublayer(config, _norm(parameters, config, "1"), attend)
-    return residual.compose(x, first, _sublayer(config, _norm(parameters, config, "2"), feed))
+    first = sublayer(config, normalisation(parameters, config, "1"), attend)
+    return residual.compose(x, first, sublayer(config, normalisation(parameters, config, "2"), feed))
 
 
 def block_trace(
@@ -98,8 +98,8 @@ def block_trace(
         tape.feed = feed_forward.feed_forward_trace(h, parameters, config.activation)
         return tape.feed.output
 
-    first = _sublayer(config, tape.noting("1", _norm(parameters, config, "1")), attend)
-    second = _sublayer(config, tape.noting("2", _norm(parameters, config, "2")), feed)
+    first = sublayer(config, tape.noting("1", normalisation(parameters, config, "1")), attend)
+    second = sublayer(config, tape.noting("2", normalisation(parameters, config, "2")), feed)
     return tape.trace(x, parameters, config, residual.compose(x, first, second))
 
 
@@ -172,12 +172,14 @@ class _Gradients:
         return grad_x
 
 
-def _sublayer(config: BlockConfig, normalise: Map, branch: Map) -> Sublayer:
+def sublayer(config: BlockConfig, normalise: Map, branch: Map) -> Sublayer:
+    """Return the branch with its normalisation and skip connection, in the order that the block declares."""
     stage = residual.pre_norm if config.norm == "pre" else residual.post_norm
     return lambda h, skip: stage(h, skip, normalise, branch)
 
 
-def _norm(parameters: Parameters, config: BlockConfig, number: str) -> Map:
+def normalisation(parameters: Parameters, config: BlockConfig, number: str) -> Map:
+    """Return the normalisation of sublayer `number`, "1" or "2", with its parameters."""
     gain, shift = parameters["gain" + number], parameters.get("shift" + number)
     if config.norm_kind == "rms":
         return lambda h: norm.rms_norm(h, gain, config.eps)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from core import (
     arrays,
     attention,
+    block,
     feed_forward,
     heads,
     linear,
@@ -26,7 +27,6 @@ from core.block_config import BlockConfig
 from core.errors import CoreError
 from core.model_config import ModelConfig
 from core.parameters import Parameters
-from core.residual import Map, Sublayer
 from core.vocabulary import Tokens
 
 
@@ -156,7 +156,8 @@ def _read_on(
     def feed(h: FloatArray) -> FloatArray:
         return feed_forward.feed_forward(h, parameters, config.activation)
 
-    first, second = _sublayer(parameters, config, "1", attend), _sublayer(parameters, config, "2", feed)
+    first = block.sublayer(config, block.normalisation(parameters, config, "1"), attend)
+    second = block.sublayer(config, block.normalisation(parameters, config, "2"), feed)
     return residual.compose(x, first, second), present
 
 
@@ -176,25 +177,17 @@ def _attend_to(present: LayerCache, h: FloatArray, parameters: Parameters, confi
     return linear.linear(merged, parameters["Wo"], parameters.get("bo"))
 
 
-def _sublayer(parameters: Parameters, config: BlockConfig, number: str, branch: Map) -> Sublayer:
-    gain, shift = parameters["gain" + number], parameters.get("shift" + number)
-    stage = residual.pre_norm if config.norm == "pre" else residual.post_norm
-    return lambda h, skip: stage(h, skip, lambda x: model.normalise(x, gain, shift, config), branch)
-
-
 def _empty_cache(batch: int, parameters: Parameters, config: ModelConfig) -> KeyValueCache:
-    block = config.block
-    shape = (batch, block.key_heads, 0, config.width // block.heads)
+    shape = (batch, config.block.key_heads, 0, config.width // config.block.heads)
     empty = np.zeros(shape, parameters["token_embedding"].dtype)
     return KeyValueCache((LayerCache(empty, empty),) * config.layers)
 
 
 def _check_cache(cache: KeyValueCache, batch: int, config: ModelConfig) -> None:
     settings.instance(cache, "cache", KeyValueCache)
-    block = config.block
-    if not block.causal:
+    if not config.block.causal:
         raise CoreError("the model is not causal; reading with a cache requires it; use logits instead")
-    required = (batch, block.key_heads, cache.length, config.width // block.heads)
+    required = (batch, config.block.key_heads, cache.length, config.width // config.block.heads)
     found = {array.shape for layer in cache.layers for array in (layer.key, layer.value)}
     if len(cache.layers) != config.layers or found != {required}:
         raise CoreError(

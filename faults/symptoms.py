@@ -32,25 +32,26 @@ def saturation(seed: int = 0) -> tuple[Mapping[str, float], ...]:
     absent = registry.load("missing_scale").variants[0]
     rows = []
     for head_width in HEAD_WIDTHS:
-        query, key = _vectors(head_width, seed)
-        right = _weights(query, key)
-        wrong = patched(absent, _weights, query, key)
+        query, key = vectors(head_width, seed)
+        right = weights(query, key)
+        wrong = patched(absent, weights, query, key)
         rows.append({"head_width": float(head_width), **_row("scaled", right), **_row("unscaled", wrong)})
         rows[-1]["product_spread"] = float(np.std(query[0, 0] @ key[0, 0].T))
         rows[-1]["own_product"] = float(np.mean(np.sum(query**2, axis=-1)))
     return tuple(rows)
 
 
-def _vectors(head_width: int, seed: int) -> tuple[Array, Array]:
+def vectors(head_width: int, seed: int) -> tuple[Array, Array]:
+    """Independent standard normal queries and keys, [batch, head, token, channel] with one batch and head."""
     generator = np.random.default_rng([seed, head_width])
     query = generator.standard_normal((1, 1, QUERIES, head_width))
     return query, generator.standard_normal((1, 1, KEYS, head_width))
 
 
-def _weights(query: Array, key: Array) -> Array:
-    trace = reference.attention_trace(query, key, key, causal=False)
-    weights: Array = trace.weights[0, 0]
-    return weights
+def weights(query: Array, key: Array) -> Array:
+    """The attention weights of the first head without a mask, [query, key]."""
+    found: Array = reference.attention_trace(query, key, key, causal=False).weights[0, 0]
+    return found
 
 
 def _row(kind: str, weights: Array) -> dict[str, float]:

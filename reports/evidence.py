@@ -33,7 +33,7 @@ WORDS: dict[str, dict[str, str]] = {
         "holds": "all five metrics hold",
         "broken": "{count} of 5 metrics out of bounds",
         "wrote": "wrote {path}",
-        "no commit": "no commit: faults evidence --check will refuse this record; write it in a Git repository with one",
+        "no commit": "no commit: faults evidence --check will refuse this record; write it in a Git repository",
         "join": "{where}: {what}",
     },
     "zh": {

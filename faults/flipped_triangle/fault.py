@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from faults.extents import several_tokens
 from faults.flipped_triangle import words
 from faults.model import Fault, Function, Seam, Signature, Variant
 
@@ -31,11 +32,6 @@ def hidden_where(hides: Callable[[Array, int], Array]) -> Callable[[Function], F
         return causal_mask
 
     return patch
-
-
-def several_tokens(extents: Any) -> bool:
-    """One token has neither past nor future."""
-    return bool(extents.tokens > 1)
 
 
 def _variant(

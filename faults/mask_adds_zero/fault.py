@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from faults.extents import several_tokens
 from faults.mask_adds_zero import words
 from faults.model import Fault, Function, Seam, Signature, Variant
 
@@ -69,11 +70,6 @@ def after_softmax_backward(original: Function) -> Function:
 
 def _keep(mask: Array | None) -> Any:
     return True if mask is None else ~np.isneginf(mask)
-
-
-def several_tokens(extents: Any) -> bool:
-    """One token has no future."""
-    return bool(extents.tokens > 1)
 
 
 OPEN = frozenset({"future", "prefix", "heads", "future_weight", "first_token", "zero_query", "huge_logits"})
