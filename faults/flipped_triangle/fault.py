@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faults.extents import several_tokens
+from faults.fault_words import fault
 from faults.flipped_triangle import words
-from faults.model import Fault, Function, Seam, Signature, Variant
+from faults.model import Function, Seam, Signature, Variant
 
 Array = NDArray[Any]
 
@@ -51,38 +52,28 @@ DISPLACED = frozenset(
 )
 TURNED = {"block": "triangle", "attention": "triangle", "huge": "triangle", "short": "triangle"}
 
-FAULT = Fault(
-    name="flipped_triangle",
-    title=words.TITLE,
-    injected=words.INJECTED,
-    signal=words.SIGNAL,
-    repair=words.REPAIR,
-    formula=words.FORMULA,
-    enters=words.ENTERS,
-    shapes=words.SHAPES,
-    variants=(
-        _variant(
-            "flipped", lambda ahead, offset: ahead < offset, "reach", Signature(DISPLACED | {"reach"}, TURNED)
+FAULT = fault(
+    "flipped_triangle",
+    words,
+    _variant(
+        "flipped", lambda ahead, offset: ahead < offset, "reach", Signature(DISPLACED | {"reach"}, TURNED)
+    ),
+    _variant("one_too_far", lambda ahead, offset: ahead > offset + 1, "future", Signature(DISPLACED, TURNED)),
+    _variant(
+        "diagonal_lost",
+        lambda ahead, offset: ahead >= offset,
+        "self_weight",
+        Signature(
+            frozenset({"self_weight", "rows", "first_token", "zero_query", "heads"}),
+            {"attention": "triangle", "huge": "triangle", "short": "triangle"},
         ),
-        _variant(
-            "one_too_far", lambda ahead, offset: ahead > offset + 1, "future", Signature(DISPLACED, TURNED)
-        ),
-        _variant(
-            "diagonal_lost",
-            lambda ahead, offset: ahead >= offset,
-            "self_weight",
-            Signature(
-                frozenset({"self_weight", "rows", "first_token", "zero_query", "heads"}),
-                {"attention": "triangle", "huge": "triangle", "short": "triangle"},
-            ),
-            witnesses=lambda extents: True,
-        ),
-        _variant(
-            "wrong_corner",
-            lambda ahead, offset: ahead > 0,
-            "short_queries",
-            Signature(frozenset({"short_queries"}), {"short": "triangle"}),
-            no_gradient="with as many queries as keys both corners are the same mask",
-        ),
+        witnesses=lambda extents: True,
+    ),
+    _variant(
+        "wrong_corner",
+        lambda ahead, offset: ahead > 0,
+        "short_queries",
+        Signature(frozenset({"short_queries"}), {"short": "triangle"}),
+        no_gradient="with as many queries as keys both corners are the same mask",
     ),
 )

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from faults.fault_words import fault
 from faults.head_seq_swap import words
-from faults.model import Fault, Function, Seam, Signature, Variant
+from faults.model import Function, Seam, Signature, Variant
 
 Patch = Callable[[Function], Function]
 
@@ -96,32 +97,24 @@ def _variant(
     return Variant(name, words.VARIANTS[name], patches, "heads", signature, witnesses)
 
 
-FAULT = Fault(
-    name="head_seq_swap",
-    title=words.TITLE,
-    injected=words.INJECTED,
-    signal=words.SIGNAL,
-    repair=words.REPAIR,
-    formula=words.FORMULA,
-    enters=words.ENTERS,
-    shapes=words.SHAPES,
-    variants=(
-        # A plain reshape on both sides keeps the causal order: only blocks of tokens see each other, no leak.
-        _variant("both", {**SPLITS, **MERGES}, {"reach", "prefix"}, {"block": "scrambled"}),
-        _variant("split", SPLITS, {"future", "prefix"}, {"block": "scrambled"}),
-        _variant("merge", MERGES, {"future", "prefix"}, {"block": "scrambled"}),
-        _variant(
-            "untransposed",
-            UNMOVED,
-            {"reach", "shape"},
-            {"block": "scrambled", "calls": "fail unless square"},
-        ),
-        _variant(
-            "tiled",
-            {REPEAT: tiled, REPEAT_BACKWARD: tiled_backward},
-            set(),
-            {},
-            witnesses=lambda extents: 1 < extents.kv_heads < extents.heads,
-        ),
+FAULT = fault(
+    "head_seq_swap",
+    words,
+    # A plain reshape on both sides keeps the causal order: only blocks of tokens see each other, no leak.
+    _variant("both", {**SPLITS, **MERGES}, {"reach", "prefix"}, {"block": "scrambled"}),
+    _variant("split", SPLITS, {"future", "prefix"}, {"block": "scrambled"}),
+    _variant("merge", MERGES, {"future", "prefix"}, {"block": "scrambled"}),
+    _variant(
+        "untransposed",
+        UNMOVED,
+        {"reach", "shape"},
+        {"block": "scrambled", "calls": "fail unless square"},
+    ),
+    _variant(
+        "tiled",
+        {REPEAT: tiled, REPEAT_BACKWARD: tiled_backward},
+        set(),
+        {},
+        witnesses=lambda extents: 1 < extents.kv_heads < extents.heads,
     ),
 )

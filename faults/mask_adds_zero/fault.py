@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faults.extents import several_tokens
+from faults.fault_words import fault
 from faults.mask_adds_zero import words
-from faults.model import Fault, Function, Seam, Signature, Variant
+from faults.model import Function, Seam, Signature, Variant
 
 Array = NDArray[Any]
 
@@ -80,39 +81,31 @@ def _variant(name: str, seam: Seam, patch: Callable[[Function], Function]) -> Va
     return Variant(name, words.VARIANTS[name], {seam: patch}, "future", Signature(OPEN, FULL), several_tokens)
 
 
-FAULT = Fault(
-    name="mask_adds_zero",
-    title=words.TITLE,
-    injected=words.INJECTED,
-    signal=words.SIGNAL,
-    repair=words.REPAIR,
-    formula=words.FORMULA,
-    enters=words.ENTERS,
-    shapes=words.SHAPES,
-    variants=(
-        _variant("zero", MASK, filled(0.0)),
-        _variant("tiny", MASK, filled(1e-9)),
-        _variant("one", MASK, filled(0.0, visible=1.0)),
-        _variant("missing", ADD, missing),
-        Variant(
-            "weak",
-            words.VARIANTS["weak"],
-            {MASK: filled(-1e4)},
-            "huge_logits",
-            Signature(frozenset({"huge_logits"}), {"huge": "full"}),
-            several_tokens,
-            no_gradient="at moderate logits exp(-1e4) is exactly 0, so outputs and gradients are the healthy ones",
+FAULT = fault(
+    "mask_adds_zero",
+    words,
+    _variant("zero", MASK, filled(0.0)),
+    _variant("tiny", MASK, filled(1e-9)),
+    _variant("one", MASK, filled(0.0, visible=1.0)),
+    _variant("missing", ADD, missing),
+    Variant(
+        "weak",
+        words.VARIANTS["weak"],
+        {MASK: filled(-1e4)},
+        "huge_logits",
+        Signature(frozenset({"huge_logits"}), {"huge": "full"}),
+        several_tokens,
+        no_gradient="at moderate logits exp(-1e4) is exactly 0, so outputs and gradients are the healthy ones",
+    ),
+    Variant(
+        "after_softmax",
+        words.VARIANTS["after_softmax"],
+        {ATTEND: after_softmax, ATTEND_BACKWARD: after_softmax_backward},
+        "future",
+        Signature(
+            frozenset({"future", "prefix", "heads", "rows", "first_token", "zero_query"}),
+            {"block": "full"},
         ),
-        Variant(
-            "after_softmax",
-            words.VARIANTS["after_softmax"],
-            {ATTEND: after_softmax, ATTEND_BACKWARD: after_softmax_backward},
-            "future",
-            Signature(
-                frozenset({"future", "prefix", "heads", "rows", "first_token", "zero_query"}),
-                {"block": "full"},
-            ),
-            several_tokens,
-        ),
+        several_tokens,
     ),
 )

@@ -12,8 +12,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from faults.fault_words import fault
 from faults.missing_scale import words
-from faults.model import Fault, Function, Seam, Signature, Variant
+from faults.model import Function, Seam, Signature, Variant
 
 Array = NDArray[Any]
 
@@ -84,29 +85,21 @@ def _by_factor(name: str, fires: set[str]) -> Variant:
     )
 
 
-FAULT = Fault(
-    name="missing_scale",
-    title=words.TITLE,
-    injected=words.INJECTED,
-    signal=words.SIGNAL,
-    repair=words.REPAIR,
-    formula=words.FORMULA,
-    enters=words.ENTERS,
-    shapes=words.SHAPES,
-    variants=(
-        _by_factor("absent", {"duplication"}),
-        # sqrt(H d_k) grows with the copied features as sqrt(d_k) does: duplication stays quiet.
-        _by_factor("by_model_width", set()),
-        _by_factor("by_heads", {"duplication"}),
-        _by_factor("twice", {"duplication"}),
-        _by_factor("reciprocal", {"duplication"}),
-        Variant(
-            "after_softmax",
-            words.VARIANTS["after_softmax"],
-            {ATTEND: after_softmax, ATTEND_BACKWARD: after_softmax_backward},
-            "slope",
-            Signature(frozenset({"slope", "duplication", "rows", "zero_query", "first_token", "heads"})),
-            witnesses(FACTORS["absent"]),
-        ),
+FAULT = fault(
+    "missing_scale",
+    words,
+    _by_factor("absent", {"duplication"}),
+    # sqrt(H d_k) grows with the copied features as sqrt(d_k) does: duplication stays quiet.
+    _by_factor("by_model_width", set()),
+    _by_factor("by_heads", {"duplication"}),
+    _by_factor("twice", {"duplication"}),
+    _by_factor("reciprocal", {"duplication"}),
+    Variant(
+        "after_softmax",
+        words.VARIANTS["after_softmax"],
+        {ATTEND: after_softmax, ATTEND_BACKWARD: after_softmax_backward},
+        "slope",
+        Signature(frozenset({"slope", "duplication", "rows", "zero_query", "first_token", "heads"})),
+        witnesses(FACTORS["absent"]),
     ),
 )

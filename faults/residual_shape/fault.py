@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from faults.model import Fault, Function, Seam, Signature, Variant
+from faults.fault_words import fault
+from faults.model import Function, Seam, Signature, Variant
 from faults.residual_shape import words
 
 Array = NDArray[Any]
@@ -132,35 +133,27 @@ def _variant(name: str, lead: str, fires: frozenset[str], **more: Any) -> Varian
     return Variant(name, words.VARIANTS[name], PATCHES[name], lead, signature, **more)
 
 
-FAULT = Fault(
-    name="residual_shape",
-    title=words.TITLE,
-    injected=words.INJECTED,
-    signal=words.SIGNAL,
-    repair=words.REPAIR,
-    formula=words.FORMULA,
-    enters=words.ENTERS,
-    shapes=words.SHAPES,
-    variants=(
-        _variant("dropped", "gradient_flow", STREAM),
-        _variant("doubled", "gradient_flow", STREAM),
-        _variant("after_norm", "gradient_flow", STREAM | {"isolation"}),
-        _variant("post_norm", "gradient_flow", STREAM | {"isolation"}),
-        _variant("broadcast", "gradient_flow", STREAM, witnesses=lambda extents: extents.tokens > 1),
-        _variant("ffn_from_input", "order", frozenset({"order", "attention_branch", "heads"})),
-        _variant(
-            "sequence_first",
-            "shape",
-            frozenset({"shape"}),
-            patterns={"calls": "fail"},
-            witnesses=lambda extents: extents.batch > 1 or extents.tokens > 1,
-        ),
-        _variant(
-            "joined",
-            "shape",
-            frozenset({"shape"}),
-            patterns={"calls": "fail"},
-            no_gradient="the block raises: the next norm finds 2D channels",
-        ),
+FAULT = fault(
+    "residual_shape",
+    words,
+    _variant("dropped", "gradient_flow", STREAM),
+    _variant("doubled", "gradient_flow", STREAM),
+    _variant("after_norm", "gradient_flow", STREAM | {"isolation"}),
+    _variant("post_norm", "gradient_flow", STREAM | {"isolation"}),
+    _variant("broadcast", "gradient_flow", STREAM, witnesses=lambda extents: extents.tokens > 1),
+    _variant("ffn_from_input", "order", frozenset({"order", "attention_branch", "heads"})),
+    _variant(
+        "sequence_first",
+        "shape",
+        frozenset({"shape"}),
+        patterns={"calls": "fail"},
+        witnesses=lambda extents: extents.batch > 1 or extents.tokens > 1,
+    ),
+    _variant(
+        "joined",
+        "shape",
+        frozenset({"shape"}),
+        patterns={"calls": "fail"},
+        no_gradient="the block raises: the next norm finds 2D channels",
     ),
 )
