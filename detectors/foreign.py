@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detectors import declaration, roles
+from detectors import declaration, layout, roles
 from detectors.block.skip import LARGE
-from detectors.declaration import Declaration
 from detectors.fixtures import Extents, Fixture
 from detectors.host import HOME, OURS, GuestError, Host, SubjectRaised
 from detectors.observation import plain
@@ -216,11 +215,11 @@ class Foreign:
             if any(end.size != ends[0].size or not end.size or end.size % len(tokens) for end in ends):
                 return logits
             logits = np.stack([end.reshape(len(tokens), -1) for end in ends], axis=1)
-        return _as_wide_as(logits, min(self.declared.vocab or 0, VOCABULARY))
+        return layout.as_wide_as(logits, min(self.declared.vocab or 0, VOCABULARY))
 
     def _attention(self, query: Array, key: Array, value: Array) -> Array:
         """Values wider than d_k go through in parts: much code takes only as many channels as keys have."""
-        parts = [self._grouped(query, key, part) for part in _parts(value, query.shape[-1])]
+        parts = [self._grouped(query, key, part) for part in layout.parts(value, query.shape[-1])]
         return np.concatenate(parts, axis=-1)[..., : value.shape[-1]]
 
     def _grouped(self, query: Array, key: Array, value: Array) -> Array:
@@ -235,10 +234,10 @@ class Foreign:
     def _attend(self, query: Array, key: Array, value: Array) -> Array:
         declared = self.declared
         by_letter = {"q": query, "k": key, "v": value}
-        arrays = [_laid(by_letter[letter], declared.layout) for letter in declared.order]
-        arrays += _masks(declared, query.shape[-2], key.shape[-2], query.dtype)
+        arrays = [layout.laid(by_letter[letter], declared.layout) for letter in declared.order]
+        arrays += layout.masks(declared, query.shape[-2], key.shape[-2], query.dtype)
         answer = self._call(arrays, options={"attention": self.described["attention"]})
-        return _laid(answer, declared.layout) if answer.ndim == 4 else answer
+        return layout.laid(answer, declared.layout) if answer.ndim == 4 else answer
 
     def _weights(self) -> Mapping[str, Array] | None:
         if not self._places:
@@ -279,33 +278,3 @@ def load(host: Host, target: Target) -> dict[str, Any]:
 def describe(host: Host, part: str) -> dict[str, Any]:
     """The same of a part of the subject that was loaded before."""
     return host.request({"operation": "describe", "part": part, "wanted": declaration.WANTED})[0]
-
-
-def _as_wide_as(logits: Array, vocab: int) -> Array:
-    """The first `vocab` logits; filled with zeros where a model has fewer outputs than token ids."""
-    missing = max(0, vocab - logits.shape[-1])
-    return np.pad(logits[..., :vocab], [(0, 0), (0, 0), (0, missing)])
-
-
-def _parts(value: Array, width: int) -> list[Array]:
-    """The value's channels, `width` at a time, the last part filled with zeros."""
-    missing = -value.shape[-1] % width
-    padded = np.concatenate([value, np.zeros((*value.shape[:-1], missing), value.dtype)], axis=-1)
-    return np.split(padded, padded.shape[-1] // width, axis=-1)
-
-
-def _laid(array: Array, layout: str) -> Array:
-    """[batch, head, token, channel] from or to the subject's layout; the swap is its own inverse."""
-    return array if layout == "bhtc" else array.swapaxes(1, 2)
-
-
-def _masks(declared: Declaration, queries: int, keys: int, dtype: Any) -> list[Array]:
-    """The causal mask [query, key] in the form the subject takes, as a fourth argument; none for most."""
-    if declared.mask == "none":
-        return []
-    seen = np.arange(keys) <= np.arange(keys - queries, keys)[:, None]
-    if declared.causal is False:
-        seen = np.ones_like(seen)
-    if declared.mask == "additive":
-        return [np.where(seen, 0.0, -np.inf).astype(dtype)]
-    return [seen if declared.mask == "keep" else ~seen]

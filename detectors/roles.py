@@ -18,8 +18,11 @@ Parameter = tuple[str, tuple[int, ...], str]
 
 ATTENTION = re.compile(r"(^|\.)(\w*attn\w*|\w*attention\w*|sa|self_att|mha|csa|msa)(\.|$)", re.IGNORECASE)
 
+SUBLAYER = r"(self_)?(attn|attention|mlp|ffn?|feed_forward)_"
+"""What stands before a leaf's name where a block keeps its layers side by side."""
+
 LEAVES: Mapping[str, re.Pattern[str]] = {
-    role: re.compile(rf"(^|\.)({'|'.join(names.split())})$", re.IGNORECASE)
+    role: re.compile(rf"(^|\.)({SUBLAYER})?({'|'.join(names.split())})$", re.IGNORECASE)
     for role, names in {
         "q": r"q_proj q_lin query queries w_?q to_q linear_q query_proj proj_q q",
         "k": r"k_proj k_lin key keys w_?k to_k linear_k key_proj proj_k k",

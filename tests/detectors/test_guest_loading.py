@@ -101,16 +101,14 @@ def test_draws_of_a_subject_are_the_same_every_time(tmp_path: Path) -> None:
 
 def test_our_own_packages_are_not_the_subjects(tmp_path: Path) -> None:
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
-    write(ours / "core" / "__init__.py", "whose = 'ours'\n")
-    write(theirs / "core" / "__init__.py", "whose = 'theirs'\n")
-    for name in [name for name in sys.modules if name.partition(".")[0] == "core"]:
-        del sys.modules[name]
+    write(ours / "shared_name" / "__init__.py", "whose = 'ours'\n")
+    write(theirs / "shared_name" / "__init__.py", "whose = 'theirs'\n")
     sys.path.insert(0, str(ours))
-    sys.meta_path.insert(0, loading.Blocker(str(ours), ["core"]))
-    with pytest.raises(ModuleNotFoundError, match="No module named 'core'"):
-        __import__("core")
+    sys.meta_path.insert(0, loading.Blocker(str(ours), ["shared_name"]))
+    with pytest.raises(ModuleNotFoundError, match="No module named 'shared_name'"):
+        __import__("shared_name")
     sys.path.insert(0, str(theirs))
-    assert __import__("core").whose == "theirs"
+    assert __import__("shared_name").whose == "theirs"
 
 
 # --- what it is ------------------------------------------------------------------------------------------------

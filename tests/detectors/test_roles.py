@@ -18,6 +18,7 @@ NAMED = {
     "encoder layer": ("self_attn.in_proj", "self_attn.out_proj", "linear1", "linear2"),
     "GPT-NeoX": ("attention.query_key_value", "attention.dense", "mlp.dense_h_to_4h", "mlp.dense_4h_to_h"),
     "ViT": ("attn.qkv", "attn.proj", "mlp.fc1", "mlp.fc2"),
+    "side by side": ("attn_qkv", "attn_proj", "mlp_fc1", "mlp_fc2"),
     "sequential": ("attn.to_qkv", "attn.to_out.0", "ff.net.0", "ff.net.2"),
 }
 

@@ -14,6 +14,8 @@ import pytest
 from faults.__main__ import main
 from tests.faults.check_subjects import HOSTILE
 
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks, signals and process groups")
+
 HARMLESS = (
     "writes_into_its_input",
     "prints_and_warns",
@@ -139,7 +141,6 @@ def test_an_interpreter_that_is_none_is_said_in_one_line(
 PROGRAM = "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_an_interrupt_while_waiting_kills_the_child_and_exits_with_130(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(PROGRAM)
     home = Path(__file__).resolve().parents[2]
@@ -153,7 +154,6 @@ def test_an_interrupt_while_waiting_kills_the_child_and_exits_with_130(tmp_path:
     assert not _alive(child)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="fork")
 def test_a_copy_that_lives_on_holds_nobody_up(hostile: Path) -> None:
     home = Path(__file__).resolve().parents[2]
     command = [sys.executable, "-W", "error", "-m", "faults", "check", f"{hostile}:leaves_a_copy_behind"]

@@ -1,0 +1,42 @@
+"""How arrays are laid out for somebody's code: axes, masks, channels in parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detectors.declaration import Declaration
+
+Array = NDArray[Any]
+
+
+def as_wide_as(logits: Array, vocab: int) -> Array:
+    """The first `vocab` logits; filled with zeros where a model has fewer outputs than token ids."""
+    missing = max(0, vocab - logits.shape[-1])
+    return np.pad(logits[..., :vocab], [(0, 0), (0, 0), (0, missing)])
+
+
+def parts(value: Array, width: int) -> list[Array]:
+    """The value's channels, `width` at a time, the last part filled with zeros."""
+    missing = -value.shape[-1] % width
+    padded = np.concatenate([value, np.zeros((*value.shape[:-1], missing), value.dtype)], axis=-1)
+    return np.split(padded, padded.shape[-1] // width, axis=-1)
+
+
+def laid(array: Array, layout: str) -> Array:
+    """[batch, head, token, channel] from or to the subject's layout; the swap is its own inverse."""
+    return array if layout == "bhtc" else array.swapaxes(1, 2)
+
+
+def masks(declared: Declaration, queries: int, keys: int, dtype: Any) -> list[Array]:
+    """The causal mask [query, key] in the form the subject takes, as a fourth argument; none for most."""
+    if declared.mask == "none":
+        return []
+    seen = np.arange(keys) <= np.arange(keys - queries, keys)[:, None]
+    if declared.causal is False:
+        seen = np.ones_like(seen)
+    if declared.mask == "additive":
+        return [np.where(seen, 0.0, -np.inf).astype(dtype)]
+    return [seen if declared.mask == "keep" else ~seen]
