@@ -31,7 +31,7 @@ DETECTOR = Detector(
         "zh": "无论未来的 logit 多大，遮罩都有效",
     },
     unit="weight",
-    # THR
+    # Largest healthy value seen 0, smallest faulty one 1 (benchmarks/power.py).
     threshold=0.0,
     needs="attention",
     measure=measure,

@@ -24,7 +24,7 @@ DETECTOR = Detector(
         "zh": "每个 token 都能看到自己",
     },
     unit="share of tokens",
-    # THR
+    # Largest healthy value seen 0, smallest faulty one 1 (benchmarks/power.py).
     threshold=0.0,
     needs="attention",
     measure=measure,

@@ -20,7 +20,7 @@ DETECTOR = Detector(
         "zh": "因果遮罩对齐到最后一个 query",
     },
     unit="weight",
-    # THR
+    # Largest healthy value seen 0, smallest faulty one 0.32 (benchmarks/power.py).
     threshold=1e-3,
     needs="attention",
     measure=measure,

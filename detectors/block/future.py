@@ -23,7 +23,7 @@ DETECTOR = Detector(
         "zh": "改动后面的 token 不影响前面的输出",
     },
     unit="relative change",
-    # THR
+    # Largest healthy value seen 0, smallest faulty one 1.8e-5 (benchmarks/power.py).
     threshold=1e-6,
     needs="call",
     measure=measure,

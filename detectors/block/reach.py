@@ -28,7 +28,7 @@ DETECTOR = Detector(
         "zh": "前面的每个 token 仍有影响",
     },
     unit="share of pairs",
-    # THR
+    # Largest healthy value seen 0, smallest faulty one 0.33 (benchmarks/power.py).
     threshold=0.0,
     needs="call",
     measure=measure,
