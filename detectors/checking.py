@@ -36,6 +36,7 @@ ASSUMED: Mapping[str, str] = {
     "pre_norm": "it assumes a norm before each branch and a plain skip",
     "sequential": "it assumes two sublayers in sequence",
     "unwindowed": "it assumes that every earlier token is visible",
+    "any_width": "it asks for another d_k than the declared width gives",
     "heads": "it assumes a known number of heads that nothing mixes",
     "reference": "it assumes the weights and layers of the reference block",
 }
@@ -122,7 +123,8 @@ def check(
         _finding(detector, reasons, fixtures, [examination.signals[at] for examination in examinations])
         for at, detector in enumerate(detectors)
     )
-    merged = _merged(findings, examinations, subject.kind == "attention" or "heads" in subject.declares)
+    heads = subject.kind == "attention" or "heads" in subject.declares
+    merged = _merged(findings, examinations, heads, "causal" in subject.declares)
     candidates, named = _named(merged, table, relatives)
     found = verdict(findings, bool(questions and "pre_norm" in questions))
     return Checked(subject, found, findings, candidates, named, merged.patterns, merged.failures)
@@ -214,7 +216,9 @@ def _worst(signals: Iterable[Signal]) -> float | None:
     return next((value for value in values if value != value), max(values, default=None))
 
 
-def _merged(findings: Sequence[Finding], examinations: Sequence[Examination], heads: bool) -> Examination:
+def _merged(
+    findings: Sequence[Finding], examinations: Sequence[Examination], heads: bool, causal: bool
+) -> Examination:
     """All fixtures as one examination: what fired anywhere, and for each probe the last pattern that is not causal.
 
     More tokens show a pattern better, and as many tokens as heads may show another. Without a known number of heads
@@ -228,6 +232,8 @@ def _merged(findings: Sequence[Finding], examinations: Sequence[Examination], he
                 patterns[probe] = word
     if "calls" in patterns and not heads:
         patterns["calls"] = "fail"
+    if not causal:  # then a full matrix is what should be seen
+        patterns = {probe: word for probe, word in patterns.items() if probe == "calls"}
     failures = tuple(_plain(line) for examination in examinations for line in examination.failures)
     return Examination(signals, patterns, failures)
 
@@ -235,8 +241,15 @@ def _merged(findings: Sequence[Finding], examinations: Sequence[Examination], he
 def _named(
     merged: Examination, table: Iterable[Expected], relatives: Iterable[Expected]
 ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
-    """Candidates nearest first; equally near, one of the table comes before a relative and is named alone."""
-    own, others = diagnose(merged, table), diagnose(merged, relatives)
+    """Candidates nearest first; equally near, one of the table comes before a relative and is named alone.
+
+    Where the output changes from call to call nothing can be compared: only what expects that is a candidate.
+    """
+    unsteady = "repeatability" in merged.fired
+    own, others = (
+        diagnose(merged, [row for row in rows if not unsteady or "repeatability" in row.fires])
+        for rows in (table, relatives)
+    )
     candidates = sorted([*own.candidates, *others.candidates], key=lambda candidate: candidate.distance)
     nearer = others.named and (not own.named or others.candidates[0].distance < own.candidates[0].distance)
     return tuple(candidates), others.named if nearer else own.named

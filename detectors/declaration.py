@@ -191,6 +191,8 @@ def claims(declared: Declaration) -> frozenset[str]:
         "pre_norm": pre_norm,
         "sequential": pre_norm and "parallel" not in designs,
         "unwindowed": declared.window == 0,
+        # With a declared width the scale may be a constant made for it.
+        "any_width": declared.width is None,
         # A norm behind the heads mixes their channels.
         "heads": declared.heads is not None and "sandwich" not in designs,
     }

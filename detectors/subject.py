@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-CLAIMS = frozenset({"causal", "pre_norm", "sequential", "unwindowed", "heads", "reference"})
+CLAIMS = frozenset({"causal", "pre_norm", "sequential", "unwindowed", "heads", "reference", "any_width"})
 """What a contract may assume: no token sees the future; norm before each branch and a plain skip; the feed-forward
-network after attention; every earlier token visible; the number of heads known; and "reference": weights of every role,
+network after attention; every earlier token visible; the number of heads known; attention of any
+d_k, not of one width built in; and "reference": weights of every role,
 ReLU, epsilon 1e-5 and no positions, so that the block can be computed by other means."""
 
 

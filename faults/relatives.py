@@ -39,6 +39,11 @@ NOISE = frozenset(
 )  # fmt: skip
 """What noise breaks: everything that compares two calls."""
 
+IN_ATTENTION = frozenset(
+    {"repeatability", "rows", "self_weight", "first_token", "zero_query", "short_queries", "duplication"}
+)
+"""The same for attention by itself, where the noise falls on the weights."""
+
 NAN = frozenset({"finite", "batch", "prefix", "skip", "gradient_flow", "order"})
 """What NaN breaks: everything that compares two numbers."""
 
@@ -58,6 +63,7 @@ RELATIVES: tuple[Relative, ...] = (
             Look("in_attention", NOISE, {"block": "full"}),
             Look("in_weights", NOISE | {"rows", "first_token", "zero_query"}, {"block": "full"}),
             Look("rare", frozenset({"repeatability"})),
+            Look("in_attention_alone", IN_ATTENTION),
         ),
     ),
     Relative(
@@ -109,6 +115,10 @@ RELATIVES: tuple[Relative, ...] = (
                 ),
             ),
             Look("over_heads", frozenset({"axis", "rows"})),
+            Look("over_queries_unmasked", frozenset({"rows", "slope", "axis"})),
+            Look("over_all", frozenset({"rows", "slope"})),
+            Look("over_heads_unmasked", frozenset({"rows", "zero_query", "slope"})),
+            Look("over_heads_masked", frozenset({"rows", "first_token", "zero_query", "slope"})),
         ),
     ),
     Relative(

@@ -122,7 +122,7 @@ def _survivors(report: Report, fail_under: float | None) -> list[Text]:
 def _why(row: VariantResult) -> str:
     if row.status is Status.NO_COVERAGE:
         return "被替换的代码没有在每个 fixture 上都执行到"
-    return f"{row.witnessing} 个可见证的 fixture 中漏掉 {row.witnessing - row.caught} 个"
+    return f"{row.witnessing} 个见证的 fixture 中漏掉 {row.witnessing - row.caught} 个"
 
 
 def _about(row: VariantResult, en: str, zh: str) -> Text:

@@ -17,12 +17,17 @@ Array = NDArray[Any]
 
 
 def measure(observation: Observation) -> float:
-    """|ln(slope * sqrt(d_k))|, the larger at two values of d_k; or of the gain that its operations show."""
+    """|ln(slope * sqrt(d_k))|, the larger at two values of d_k where any will do.
+
+    Or that of the gain which its operations show.
+    """
     if observation.subject.attention is None:
         return max(_followed(site) for site in observation.sites())
     fixture = observation.fixture
     narrow, wide = fixture.extents.head_width, probes.second_width(fixture)
-    pairs = ((narrow, probes.weights(observation)), (wide, probes.wide_weights(observation)))
+    pairs = [(narrow, probes.weights(observation))]
+    if "any_width" in observation.subject.declares:
+        pairs.append((wide, probes.wide_weights(observation)))
     return max(off(slope(*probes.query_key(fixture, d_k), weights), d_k) for d_k, weights in pairs)
 
 
@@ -61,7 +66,7 @@ DETECTOR = Detector(
         "zh": "logits 等于 q·k / sqrt(d_k)",
     },
     unit="|ln factor|",
-    # THR
+    # Largest healthy value seen 1.9e-7, smallest faulty one 0.2 (benchmarks/power.py).
     threshold=0.05,
     needs="attention",
     measure=measure,

@@ -153,3 +153,29 @@ def test_a_contract_that_does_not_exist_is_said_so() -> None:
 def test_the_plumbing_and_the_extremes_are_contracts() -> None:
     assert set(checking.NAMES) >= checking.PLUMBING | checking.EXTREMES | checking.AMPLIFIED
     assert set(checking.ASSUMED) == CLAIMS
+
+
+def of_one_width(*claims: str) -> Subject:
+    """Causal attention whose scale is a constant, right for the fixtures' d_k alone."""
+    scale = toy.EXTENTS.head_width**-0.5
+
+    def attention(query: Any, key: Any, value: Any) -> Any:
+        scores = query @ key.swapaxes(-1, -2) * scale
+        queries, keys = scores.shape[-2:]
+        seen = np.tri(queries, keys, k=keys - queries, dtype=bool)
+        weights = np.exp(np.where(seen, scores - scores.max(axis=-1, keepdims=True), -np.inf))
+        return weights / weights.sum(axis=-1, keepdims=True) @ value
+
+    declares = (CLAIMS - {"reference", "any_width"}) | set(claims)
+    return Subject("one width", None, attention=attention, kind="attention", declares=frozenset(declares))
+
+
+def test_a_scale_made_for_the_declared_width_is_sound_and_asked_for_no_other() -> None:
+    found = check(of_one_width(), FIXTURES)
+    assert verdicts(found)["slope"] == "holds"
+    assert verdicts(found)["duplication"] == "not applicable"
+    assert found.verdict == "sound"
+
+
+def test_the_same_scale_is_broken_where_any_width_is_claimed() -> None:
+    assert verdicts(check(of_one_width("any_width"), FIXTURES))["slope"] == "broken"

@@ -124,18 +124,39 @@ def test_an_unknown_key_is_refused() -> None:
 
 def test_claims_follow_from_what_is_declared() -> None:
     block: dict[str, Any] = {"kind": "block", "heads": 2}
-    assert claims(Declaration(**block)) == {"causal", "pre_norm", "sequential", "unwindowed", "heads"}
-    assert claims(Declaration(**block, causal=False)) == {"pre_norm", "sequential", "unwindowed", "heads"}
-    assert claims(Declaration(**block, norm="post")) == {"causal", "unwindowed", "heads"}
-    assert claims(Declaration(**block, design="parallel")) == {"causal", "pre_norm", "unwindowed", "heads"}
+    assert claims(Declaration(**block)) == {
+        "causal",
+        "pre_norm",
+        "sequential",
+        "unwindowed",
+        "heads",
+        "any_width",
+    }
+    assert claims(Declaration(**block, causal=False)) == {
+        "pre_norm",
+        "sequential",
+        "unwindowed",
+        "heads",
+        "any_width",
+    }
+    assert claims(Declaration(**block, norm="post")) == {"causal", "unwindowed", "heads", "any_width"}
+    assert claims(Declaration(**block, design="parallel")) == {
+        "causal",
+        "pre_norm",
+        "unwindowed",
+        "heads",
+        "any_width",
+    }
     assert claims(Declaration(**block, design="sandwich")) == {
         "causal",
         "pre_norm",
         "sequential",
         "unwindowed",
+        "any_width",
     }
-    assert claims(Declaration(**block, design="scaled", window=4)) == {"causal", "heads"}
-    assert claims(Declaration(kind="model")) == {"causal", "unwindowed"}
+    assert claims(Declaration(**block, design="scaled", window=4)) == {"causal", "heads", "any_width"}
+    assert claims(Declaration(kind="model")) == {"causal", "unwindowed", "any_width"}
+    assert "any_width" not in claims(Declaration(kind="attention", heads=2, width=8))
 
 
 def test_designs_take_contracts_away_that_they_would_break() -> None:

@@ -185,7 +185,7 @@ def test_both_languages_give_the_same_figures_and_no_status_stays_english() -> N
 def test_the_lines_on_what_is_alive_are_these_in_chinese() -> None:
     lines = [line["zh"] for line in verdict.problems(report([SURVIVOR, UNREACHED]))]
     assert lines == [
-        "made_up/alive：存活：7 个可见证的 fixture 中漏掉 2 个",
+        "made_up/alive：存活：7 个见证的 fixture 中漏掉 2 个",
         "made_up/unreached：未覆盖：被替换的代码没有在每个 fixture 上都执行到",
     ]
 
