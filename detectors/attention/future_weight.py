@@ -12,7 +12,7 @@ from detectors.observation import Observation, largest
 def measure(observation: Observation) -> float:
     """Largest weight above the diagonal, with V = identity, or of the weights its operations show."""
     if observation.subject.attention is None:
-        return max(float(site["future"]) for site in observation.sites())
+        return float(np.max([site["future"] for site in observation.sites()]))
     return largest(np.triu(probes.weights(observation), 1))
 
 

@@ -12,7 +12,7 @@ from detectors.observation import Observation, largest
 def measure(observation: Observation) -> float:
     """Largest distance of a row sum from 1, with V = identity, or of the weights its operations show."""
     if observation.subject.attention is None:
-        return max(float(site["rows"]) for site in observation.sites())
+        return float(np.max([site["rows"] for site in observation.sites()]))
     return largest(np.asarray(probes.weights(observation).sum(axis=-1) - 1))
 
 

@@ -12,7 +12,7 @@ from detectors.observation import Observation
 def measure(observation: Observation) -> float:
     """Share of the tokens whose own weight is 0 at moderate logits, where no visible weight can underflow."""
     if observation.subject.attention is None:
-        return max(float(site["own"]) for site in observation.sites())
+        return float(np.max([site["own"] for site in observation.sites()]))
     own = np.diagonal(probes.weights(observation), axis1=-2, axis2=-1)
     return float(np.mean(~(own > 0)))
 

@@ -22,7 +22,7 @@ def measure(observation: Observation) -> float:
     Or that of the gain which its operations show.
     """
     if observation.subject.attention is None:
-        return max(_followed(site) for site in observation.sites())
+        return float(np.max([_followed(site) for site in observation.sites()]))
     fixture = observation.fixture
     narrow, wide = fixture.extents.head_width, probes.second_width(fixture)
     pairs = [(narrow, probes.weights(observation))]

@@ -23,7 +23,8 @@ DETECTOR = Detector(
         "zh": "输出与逐头朴素循环的参考实现一致",
     },
     unit="relative difference",
-    # Largest healthy value seen 5.7e-6, smallest faulty one 2.1e-4; 108 of 42,578 do not exceed it (benchmarks/power.py).
+    # Largest healthy value seen 5.7e-6, smallest faulty one 2.1e-4; 108
+    # of 42,578 do not exceed it (benchmarks/power.py).
     threshold=1e-3,
     needs="weights",
     measure=measure,

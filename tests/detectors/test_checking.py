@@ -179,3 +179,19 @@ def test_a_scale_made_for_the_declared_width_is_sound_and_asked_for_no_other() -
 
 def test_the_same_scale_is_broken_where_any_width_is_claimed() -> None:
     assert verdicts(check(of_one_width("any_width"), FIXTURES))["slope"] == "broken"
+
+
+@pytest.mark.parametrize("name", ["rows", "future_weight", "self_weight"])
+def test_a_site_without_a_number_does_not_hide_behind_a_quiet_one(name: str) -> None:
+    quiet = {
+        "rows": 0.0,
+        "future": 0.0,
+        "own": 0.0,
+        "gain": 0.5,
+        "head_width": 4,
+        "normalised": False,
+        "last_axis": True,
+    }
+    noise = {**quiet, "rows": float("nan"), "future": float("nan"), "own": float("nan")}
+    subject = replace(sound(attention=None), sites=lambda x: [quiet, noise])
+    assert verdicts(check(subject, FIXTURES))[name] == "broken"
