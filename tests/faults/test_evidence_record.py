@@ -19,7 +19,7 @@ import yaml
 
 from faults import evidence_record as records
 from faults.evidence import Measurement
-from faults.evidence_model import BOUNDS, Measure
+from faults.evidence_model import BOUNDS, NO_COMMIT, Measure
 from faults.evidence_yaml import parse
 
 ORIGIN = records.Origin(("python -m faults evidence --seed 5",), "0" * 40, "2024-05-01T12:00:00Z")
@@ -99,16 +99,16 @@ def test_the_commit_is_that_of_the_repository_or_a_statement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    assert records.commit(tmp_path) == records.NO_COMMIT
+    assert records.commit(tmp_path) == NO_COMMIT
     git(tmp_path, "init", "-q")
-    assert records.commit(tmp_path) == records.NO_COMMIT
+    assert records.commit(tmp_path) == NO_COMMIT
     git(tmp_path, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x")
     assert records.commit(tmp_path) == git(tmp_path, "log", "-1", "--format=%H").strip()
 
 
 def test_without_git_there_is_a_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    assert records.commit(tmp_path) == records.NO_COMMIT
+    assert records.commit(tmp_path) == NO_COMMIT
 
 
 def git(folder: Path, *words: str) -> str:
