@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from faults.model import FaultsError
 from faults.mutation.model import Mutant, missed
@@ -16,22 +17,19 @@ def written(mutants: Iterable[Mutant]) -> str:
     """The baseline file of a run: JSON, each survivor's identity with the number of mutants that share it."""
     counts = Counter(mutant.identity for mutant in mutants if missed(mutant))
     content = {"schema_version": VERSION, "survivors": dict(sorted(counts.items()))}
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(content, indent=2) + "\n"
 
 
 def read(name: str, text: str) -> Mapping[str, int]:
     """The identities in a baseline file. Raises FaultsError where the text is not one."""
-    try:
+    with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
         content = json.loads(text)
         survivors = content["survivors"]
-        sound = content["schema_version"] == VERSION and all(map(_count, survivors.values()))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        sound = False
-    if not sound:
-        raise FaultsError(
-            f"{name}: found no baseline of version {VERSION}, required is a file from `faults score --write-baseline`"
-        )
-    return dict(survivors)
+        if content["schema_version"] == VERSION and all(map(_count, survivors.values())):
+            return dict(survivors)
+    raise FaultsError(
+        f"{name}: found no baseline of version {VERSION}, required is a file from `faults score --write-baseline`"
+    )
 
 
 def _count(number: object) -> bool:

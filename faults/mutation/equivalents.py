@@ -50,7 +50,7 @@ def read(name: str, text: str) -> tuple[Entry, ...]:
         content = yaml.safe_load(text) or []
         return tuple(_entry(name, item) for item in content)
     except (yaml.YAMLError, TypeError) as error:
-        line = str(error).replace("\n", " ")
+        line = " ".join(str(error).split())
         raise FaultsError(
             f"{name}: cannot be read ({line}), required is a YAML list of equivalents"
         ) from error

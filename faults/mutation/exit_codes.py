@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from faults.model import Status
 
 CPU_LIMIT = 24
@@ -15,6 +17,8 @@ PYTEST = {
     3: "pytest itself failed",
     4: "pytest refused its command line",
 }
+
+SIGNALS = {-number: f"killed by signal {int(number)}" for number in signal.valid_signals()}
 
 Verdict = tuple[Status | None, str]
 """Status (None: no verdict) and, where it is no plain verdict, the reason."""
@@ -35,8 +39,4 @@ def verdict(code: int | None) -> Verdict:
         return Status.NO_COVERAGE, ""
     if code in NOT_RUN:
         return Status.NOT_APPLICABLE, NOT_RUN[code]
-    return Status.ERROR, PYTEST.get(code) or _died(code)
-
-
-def _died(code: int) -> str:
-    return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+    return Status.ERROR, PYTEST.get(code) or SIGNALS.get(code) or f"exit code {code}"

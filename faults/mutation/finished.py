@@ -89,8 +89,8 @@ class _Reader:
         try:
             found = _json(self.project / FOLDER / meta)
             codes, seconds = found["exit_code_by_key"], found.get("durations_by_key", {})
-            source = (self.project / path).read_text("utf-8")
-            mutated = functions((self.project / FOLDER / path).read_text("utf-8"))
+            source = _text(self.project / path)
+            mutated = functions(_text(self.project / FOLDER / path))
             real = functions(source)
         except (OSError, ValueError, KeyError, TypeError, SyntaxError) as error:
             self.broken.append(unreadable(path, error))
@@ -116,8 +116,7 @@ class _Reader:
         for name, function in mutated.items():
             if name.endswith(ORIGINAL) and not _same(function, real.get(original_name(name))):
                 self.broken.append(outdated(path, original_name(name)))
-        known = {original_name(name) for name in mutated} | set(mutated)
-        self.broken.extend(outdated(path, name) for name in real if name not in known)
+        self.broken.extend(outdated(path, name) for name in real if name not in mutated)
 
     def _mutants(
         self,
@@ -140,7 +139,7 @@ class _Reader:
                 change(path, function, renamed(by_bare[bare(key)], function.name).lines),
                 status,
                 reason,
-                self.reached.get(key.partition(NUMBERED)[0], ()),
+                self.reached.get(key.split(NUMBERED)[0], ()),
                 seconds=seconds.get(key),
             )
 
@@ -152,7 +151,7 @@ def bare(key: str) -> str:
 
 def original_name(generated: str) -> str:
     """`name` or `Class.name` of a generated name; the name itself where it is not a generated one."""
-    head = bare(generated).partition(NUMBERED)[0]
+    head = bare(generated).split(NUMBERED)[0]
     if head.startswith(f"x{SEPARATOR}"):
         return head.removeprefix(f"x{SEPARATOR}").replace(SEPARATOR, ".")
     return head.removeprefix("x_") if NUMBERED in generated else generated
@@ -182,4 +181,8 @@ def outdated(path: str, name: str) -> Text:
 
 
 def _json(path: Path) -> Any:
-    return json.loads(path.read_text("utf-8"))
+    return json.loads(path.read_bytes())
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import operator
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ def _function(name: str, node: Definition, lines: Sequence[str]) -> Function:
 def renamed(function: Function, name: str) -> Function:
     """The same function under another name."""
     old, new = function.name.rpartition(".")[2], name.rpartition(".")[2]
-    first = function.lines[0].replace(f"def {old}", f"def {new}", 1)
+    first = function.lines[0].replace(f"def {old}", f"def {new}")
     return Function(name, function.line, function.indent, (first, *function.lines[1:]), function.decorated)
 
 
@@ -99,8 +100,8 @@ def _apart(before: Sequence[str], after: Sequence[str]) -> tuple[int, int, int]:
 
 def _shared(first: Sequence[str], second: Sequence[str]) -> int:
     """How many elements two sequences begin with in common."""
-    pairs = zip(first, second, strict=False)
-    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
+    apart = enumerate(map(operator.ne, first, second))
+    return next((at for at, differ in apart if differ), min(len(first), len(second)))
 
 
 def cut(before: str, after: str, line: int, indent: int) -> tuple[Place, str]:

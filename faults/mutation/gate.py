@@ -114,9 +114,9 @@ def _failed(run: Run, bars: Bars, parts: tuple[tuple[Part, Row], ...], total: Ro
 
 
 def _too_many_equivalents(total: Row, bars: Bars) -> list[Text]:
-    share = 100 * total.equivalent / total.mutants if total.mutants else 0.0
-    if share <= bars.equivalents_at_most:
+    if 100 * total.equivalent <= bars.equivalents_at_most * total.mutants:
         return []
+    share = 100 * total.equivalent / total.mutants
     return [_said(
         f"equivalents are {share:.1f} % of all mutants, at most {bars.equivalents_at_most:g} % may be",
         f"等价变异体占 {share:.1f} %，最多 {bars.equivalents_at_most:g} %",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -34,6 +35,10 @@ TAIL = 300
 def fresh(project: Path, config: Settings, revision: str, say: Say) -> None:
     """Runs mutmut and then everything of our own, from nothing; the folder of mutants holds the result."""
     started = time.monotonic()
+    if importlib.util.find_spec("mutmut") is None:
+        raise FaultsError(
+            "mutmut is not installed, required is mutmut 3.8; install it with: pip install 'attention-faults[test]'"
+        )
     clean(project)
     changes = since.touched(project, revision) if revision else None
     say("mutmut")

@@ -25,7 +25,6 @@ def test_a_baseline_lists_survivors_by_identity_in_order() -> None:
     text = baseline.written(found)
     assert json.loads(text) == {"schema_version": 1, "survivors": expected}
     assert list(json.loads(text)["survivors"]) == list(expected)
-    assert "é" in text
     assert text.startswith('{\n  "schema_version": 1,\n')
     assert text.endswith("\n}\n")
 

@@ -83,6 +83,21 @@ def test_an_entry_says_nothing_else(more: dict[str, object], said: str) -> None:
         equivalents.read("list.yaml", yaml.safe_dump([{**yaml.safe_load(TEXT)[0], **more}]))
 
 
+def test_what_yaml_cannot_read_is_said_on_one_line() -> None:
+    with pytest.raises(
+        FaultsError,
+        match=r"^list\.yaml: cannot be read \(while parsing a flow node expected the node content, .* line 1,",
+    ):
+        equivalents.read("list.yaml", "- [")
+
+
+def test_everything_that_is_lacking_is_said() -> None:
+    item = yaml.safe_load(TEXT)[1]
+    del item["reason"], item["inputs"]
+    with pytest.raises(FaultsError, match=r"lacks \['reason', 'inputs'\]"):
+        equivalents.read("list.yaml", yaml.safe_dump([item]))
+
+
 @pytest.mark.parametrize("text", ["- [", "3", "a: b\n: c"])
 def test_what_is_no_list_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(

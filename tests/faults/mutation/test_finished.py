@@ -71,6 +71,15 @@ def test_how_long_each_test_took_is_read(tmp_path: Path) -> None:
     assert run.reached["shop.box.x_larger"] == (FAST, SLOW)
 
 
+def test_an_older_run_may_know_neither_seconds_nor_tests(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    put(folder / "mutants/shop/box.py.meta", json.dumps({"exit_code_by_key": CODES}))
+    put(
+        folder / "mutants/mutmut-stats.json", '{"tests_by_mangled_function_name": {}, "duration_by_test": {}}'
+    )
+    assert {(mutant.tests, mutant.seconds) for mutant in read(folder).values()} == {((), None)}
+
+
 def test_tests_of_equal_length_come_by_name(tmp_path: Path) -> None:
     folder = project(tmp_path)
     stats = {"duration_by_test": {"b": 1}, "tests_by_mangled_function_name": {"f": ["b", "unknown", "a"]}}
@@ -84,6 +93,7 @@ def test_a_mutant_that_was_not_run_has_no_verdict(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_run_is_refused_in_one_line(tmp_path: Path) -> None:
+    put(tmp_path / "mutants/other.txt", "")
     assert not finished.exists(tmp_path)
     with pytest.raises(
         FaultsError, match=r"mutants: found no finished run of mutmut, required is one; .*--no-run"
@@ -103,7 +113,7 @@ def test_a_mutant_without_an_entry_breaks_the_run(tmp_path: Path) -> None:
 
 
 def test_an_entry_without_a_mutant_breaks_the_run(tmp_path: Path) -> None:
-    folder = project(tmp_path, {**CODES, "shop.box.x_larger__mutmut_9": 1})
+    folder = project(tmp_path, {"shop.box.x_larger__mutmut_9": 1, **CODES})
     assert len(broken(folder)) == 1
     assert "x_larger__mutmut_9" in broken(folder)[0]
     assert len(finished.read(folder).mutants) == 3
@@ -154,6 +164,18 @@ def test_damaged_statistics_break_the_run(tmp_path: Path, text: str) -> None:
     put(folder / "mutants/mutmut-stats.json", text)
     (line,) = broken(folder)
     assert line.startswith("mutmut-stats.json: cannot be read as a file of mutmut (")
+
+
+def test_what_is_wrong_with_a_file_is_said(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    put(folder / "mutants/mutmut-stats.json", "[")
+    put(folder / "mutants/shop/box.py.meta", "{}")
+    end = "; run it again from a clean state"
+    assert broken(folder) == [
+        "mutmut-stats.json: cannot be read as a file of mutmut "
+        f"(JSONDecodeError: Expecting value: line 1 column 2 (char 1)){end}",
+        f"shop/box.py: cannot be read as a file of mutmut (KeyError: 'exit_code_by_key'){end}",
+    ]
 
 
 def test_missing_statistics_break_the_run(tmp_path: Path) -> None:

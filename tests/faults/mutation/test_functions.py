@@ -96,6 +96,7 @@ def test_a_change_of_several_lines_keeps_them_in_order() -> None:
     function = functions("def f():\n    a = 1\n    b = 2\n")["f"]
     found = change("a.py", function, ["def f():", "    b = 1", "    a = 2"])
     assert (found.before, found.after) == ("a = 1\nb = 2", "b = 1\na = 2")
+    assert (found.place, found.replacement) == (Place(2, 5, 3, 6), "b = 1\n    a")
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,18 @@ def test_each_part_has_a_bar_of_its_own() -> None:
     assert chinese(judgement) == ["deciding 部分：杀死 50.0 %，至少需要 100 %"]
 
 
+def test_a_part_just_under_its_bar_fails() -> None:
+    # 199 of 200 are 99.5 %.
+    found = in_module("core.mask", *[KILLED] * 199, SURVIVED)
+    judgement = judged(found, Bars(parts=(part("deciding", 100, "*"),)))
+    assert english(judgement) == ["part deciding: 99.5 % killed, at least 100 % is required"]
+
+
+def test_a_part_and_the_whole_can_both_be_under_their_bars() -> None:
+    judgement = judged(mutants(SURVIVED), Bars(fail_under=1.0, parts=(part("all", 1, "*"),)))
+    assert [line.partition(":")[0] for line in english(judgement)] == ["part all", "score"]
+
+
 def test_a_part_at_its_bar_passes_with_survivors() -> None:
     found = in_module("reports.table", KILLED, SURVIVED)
     assert judged(found, Bars(parts=(part("rest", 50, "*"),))).exit_code == 0
@@ -164,10 +176,10 @@ def test_survivors_in_the_baseline_may_live() -> None:
 
 
 def test_new_survivors_fail() -> None:
-    found = mutants(SURVIVED, SURVIVED)
+    found = mutants(KILLED, SURVIVED, KILLED, SURVIVED)
     judgement = judged(found, Bars(known={found[1].identity: 1}))
-    assert (judgement.exit_code, english(judgement)) == (1, ["new survivor: m0"])
-    assert chinese(judgement) == ["新的存活者：m0"]
+    assert (judgement.exit_code, english(judgement)) == (1, ["new survivor: m3"])
+    assert chinese(judgement) == ["新的存活者：m3"]
 
 
 def test_one_more_of_a_known_kind_is_new() -> None:

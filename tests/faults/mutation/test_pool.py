@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -60,26 +61,49 @@ def test_a_worker_that_dies_is_an_error_and_the_next_task_has_another(project: P
     assert found["wrong"].status is Status.KILLED
 
 
-def test_what_took_too_long_beside_others_is_run_again_alone(project: Path) -> None:
-    """Slow while another copy of the project exists, quick when it is alone."""
-    slow = "import os, pathlib, time\n" + BOX.replace(
-        "    return",
-        "    here = pathlib.Path.cwd()\n    time.sleep(60 * (len(list(here.parent.iterdir())) > 1))\n    return",
-    )
-    heard: list[str] = []
-    found = pool.run(
-        project, [task("slow", slow, seconds=5.0), Task("same", "", "", STAGES)], heard.append, workers=2
-    )
-    assert found["slow"].status is Status.SURVIVED
-    assert heard == ["1/2", "2/2", "1/1"]
+LATE = Result("late", Status.TIMEOUT, "", "", 9.0)
 
 
-def test_what_takes_too_long_alone_is_a_timeout(project: Path) -> None:
+def answer(monkeypatch: pytest.MonkeyPatch, *rounds: list[Result]) -> list[tuple[list[str], int]]:
+    """Makes each round of workers give these results; returns the keys and the number of workers of each."""
+    asked: list[tuple[list[str], int]] = []
+    left = list(rounds)
+
+    def results(folder: Path, tasks: Sequence[Task], count: int, say: object) -> Iterator[Result]:
+        asked.append(([task.key for task in tasks], count))
+        return iter(left.pop(0))
+
+    monkeypatch.setattr(pool, "_results", results)
+    return asked
+
+
+def test_what_took_too_long_beside_others_is_run_again_alone(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = Result("quick", Status.KILLED, "", "t", 1.0)
+    asked = answer(monkeypatch, [LATE, quick], [Result("late", Status.SURVIVED, "", "", 1.0)])
+    found = pool.run(project, [task("late", ""), task("quick", "")], said, workers=2)
+    assert asked == [(["late", "quick"], 2), (["late"], 1)]
+    assert [found[key].status for key in ("late", "quick")] == [Status.SURVIVED, Status.KILLED]
+
+
+def test_what_took_too_long_alone_is_not_run_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = answer(monkeypatch, [LATE])
+    assert pool.run(project, [task("late", "")], said, workers=2) == {"late": LATE}
+    assert asked == [(["late"], 1)]
+
+
+def test_there_is_a_worker_for_each_processor(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "processors", lambda: 3)
+    asked = answer(monkeypatch, [LATE], [LATE])
+    pool.run(project, [task("late", "")] * 5, said)
+    assert [count for _, count in asked] == [3, 1]
+
+
+def test_what_takes_too_long_is_a_timeout(project: Path) -> None:
     endless = "def double(a):\n    while True: pass\n"
-    found = pool.run(
-        project, [task("endless", endless, seconds=2.0), task("more", endless, seconds=2.0)], said, workers=2
-    )
-    assert {result.status for result in found.values()} == {Status.TIMEOUT}
+    found = pool.run(project, [task("endless", endless, seconds=2.0)], said)
+    assert found["endless"].status is Status.TIMEOUT
 
 
 def test_a_copy_has_what_mutmut_would_copy_and_no_caches(project: Path, tmp_path: Path) -> None:

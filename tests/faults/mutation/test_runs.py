@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -86,6 +87,15 @@ def test_mutmut_runs_from_a_clean_state_on_every_processor(tools: Tools) -> None
     assert tools.calls == ["prepare", ["2"]]
     assert not (tools.project / "mutants/old.txt").exists()
     assert "mutmut says" in (tools.project / "mutants/mutmut.log").read_text()
+
+
+def test_without_mutmut_the_advice_is_how_to_get_it(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", {}.get)
+    with pytest.raises(
+        FaultsError, match=r"^mutmut is not installed, .* pip install 'attention-faults\[test\]'$"
+    ):
+        runs.fresh(tools.project, Settings(), "", said)
+    assert tools.calls == []
 
 
 def test_what_took_too_long_is_run_again_alone(tools: Tools) -> None:
