@@ -145,7 +145,7 @@ def _known(options: argparse.Namespace) -> dict[str, int] | None:
     if options.baseline is None:
         return None
     try:
-        text = Path(options.baseline).read_text("utf-8")
+        text = Path(options.baseline).read_bytes().decode()
     except (OSError, ValueError) as error:
         raise FaultsError(f"--baseline {options.baseline}: cannot be read ({error})") from error
     return dict(baseline.read(options.baseline, text))
@@ -185,7 +185,7 @@ def _summary(options: argparse.Namespace, report: ScoreReport) -> str:
     from reports.mutation import summary
 
     path = Path(options.summary)
-    before = path.read_text("utf-8") if path.exists() else ""
+    before = path.read_bytes().decode() if path.exists() else ""
     return before + summary.to_summary(report, options.lang, len(before.encode()))
 
 

@@ -74,12 +74,12 @@ def _outside(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 def _numbers(path: str, name: str, value: ast.expr) -> Iterator[Edit]:
     """The changed numbers in one value."""
-    for node, keyword in _with_keyword(value, ""):
+    for node, keyword in _with_keyword(value, None):
         for replacement in _moved(node, keyword):
             yield Edit(path, name, node, replacement, "threshold" if keyword == "threshold" else "constant")
 
 
-def _with_keyword(node: ast.AST, keyword: str) -> Iterator[tuple[ast.expr, str]]:
+def _with_keyword(node: ast.AST, keyword: str | None) -> Iterator[tuple[ast.expr, str | None]]:
     """Numbers in an expression, with the keyword of the call that they are given for."""
     if isinstance(node, ast.Lambda):
         return
@@ -87,7 +87,7 @@ def _with_keyword(node: ast.AST, keyword: str) -> Iterator[tuple[ast.expr, str]]
         yield node, keyword
         return
     for child in ast.iter_child_nodes(node):
-        inner = child.arg or "" if isinstance(child, ast.keyword) else keyword
+        inner = child.arg if isinstance(child, ast.keyword) else keyword
         yield from _with_keyword(child, inner)
 
 
@@ -99,12 +99,12 @@ def _number(node: ast.expr) -> int | float | None:
 
 def _plain(node: ast.expr) -> object:
     try:
-        return ast.literal_eval(node) if isinstance(node, ast.Constant | ast.UnaryOp) else None
-    except ValueError:
+        return ast.literal_eval(node)
+    except Exception:  # no literal, or one that cannot be built
         return None
 
 
-def _moved(node: ast.expr, keyword: str) -> tuple[str, ...]:
+def _moved(node: ast.expr, keyword: str | None) -> tuple[str, ...]:
     """What a number becomes: a threshold a decade up and down, a float ten times as large, an integer one more."""
     number = _number(node)
     if number is None:
@@ -140,7 +140,7 @@ def _other(default: ast.expr) -> str | None:
     value = _plain(default)
     if value is None or isinstance(value, bool):
         return "1" if value is None else repr(not value)
-    return repr(f"XX{value}XX") if isinstance(value, str) else (_moved(default, "") or (None,))[0]
+    return repr(f"XX{value}XX") if isinstance(value, str) else next(iter(_moved(default, None)), None)
 
 
 def decorated(path: str, source: str) -> Iterator[Edit]:
@@ -190,7 +190,7 @@ def _comparison(node: ast.Compare) -> Iterator[ast.expr]:
 
 def _operator(node: ast.BinOp | ast.BoolOp) -> Iterator[ast.expr]:
     if type(node.op) in SWAPPED:
-        changed = copy.deepcopy(node)
+        changed = copy.copy(node)
         changed.op = SWAPPED[type(node.op)]()  # type: ignore[assignment]  # of the same family
         yield changed
 
@@ -244,12 +244,19 @@ CHANGES = {
 def applied(source: str, edit: Edit) -> str:
     """The text of the file with the edit in it."""
     lines = source.encode().splitlines(keepends=True)
-    start = _offset(lines, edit.node.lineno, edit.node.col_offset)
-    end = _offset(lines, edit.node.end_lineno or 0, edit.node.end_col_offset or 0)
+    line, column, end_line, end_column = _span(edit.node)
+    start, end = _offset(lines, line, column), _offset(lines, end_line, end_column)
     content = b"".join(lines)
     # In parentheses, unless it is one word: what stands around it must not pull it apart.
     text = edit.replacement if _atom(edit.replacement) else f"({edit.replacement})"
     return (content[:start] + text.encode() + content[end:]).decode()
+
+
+def _span(node: ast.expr) -> tuple[int, int, int, int]:
+    """First line and column of an expression, and its last; what was read from a text has them all."""
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
 
 
 def _offset(lines: list[bytes], line: int, column: int) -> int:
@@ -265,15 +272,14 @@ def _atom(text: str) -> bool:
 def change(source: str, edit: Edit) -> Change:
     """The edit as a change: the lines it touches, before and after."""
     before, after = source.splitlines(), applied(source, edit).splitlines()
-    start, end = edit.node.lineno - 1, edit.node.end_lineno or 0
-    old, new = before[start:end], after[start : len(after) - len(before) + end]
-    around = before[max(0, start - 2) : start], before[end : end + 2]
+    line, _, end, _ = _span(edit.node)
+    old, new = before[line - 1 : end], after[line - 1 : len(after) - len(before) + end]
     return Change(
         edit.path,
         edit.function,
         stripped(old),
         stripped(new),
-        diff(edit.path, [*around[0], *old, *around[1]], [*around[0], *new, *around[1]]),
-        *cut("\n".join(old), "\n".join(new), edit.node.lineno, 0),
+        diff(edit.path, before, after),
+        *cut("\n".join(old), "\n".join(new), line, 0),
         edit.mutator,
     )

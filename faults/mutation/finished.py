@@ -151,10 +151,12 @@ def bare(key: str) -> str:
 
 def original_name(generated: str) -> str:
     """`name` or `Class.name` of a generated name; the name itself where it is not a generated one."""
-    head = bare(generated).split(NUMBERED)[0]
+    head, mark, _ = bare(generated).rpartition(NUMBERED)
+    if not mark:
+        return generated
     if head.startswith(f"x{SEPARATOR}"):
         return head.removeprefix(f"x{SEPARATOR}").replace(SEPARATOR, ".")
-    return head.removeprefix("x_") if NUMBERED in generated else generated
+    return head.removeprefix("x_")
 
 
 def _is_mutant(name: str) -> bool:

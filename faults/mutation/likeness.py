@@ -99,7 +99,7 @@ def _attention(fixture: Fixture, size: float) -> Array:
 
 def same(first: Behaviour, second: Behaviour) -> bool:
     """Whether all outputs are there and agree."""
-    return all(_agree(one, other) for one, other in zip(first, second, strict=True))
+    return all(map(_agree, first, second))
 
 
 def _agree(first: Array | None, second: Array | None) -> bool:

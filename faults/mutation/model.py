@@ -73,7 +73,7 @@ class Mutant:
     @property
     def name(self) -> str:
         """Module and function: "core.softmax.softmax", "core.mask" for a module's own level."""
-        return f"{self.module}.{self.change.function}".rstrip(".")
+        return ".".join(filter(None, (self.module, self.change.function)))
 
     @property
     def identity(self) -> str:

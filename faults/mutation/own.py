@@ -47,7 +47,7 @@ class Tests:
         own = self.mirror(module)
         modules = (module, *self.users.get(module, ()))
         reaching = {test for name in modules for test in self.reached.get(name, ())}
-        rest = [test for test in reaching if test.partition("::")[0] not in own]
+        rest = [test for test in reaching if test.split("::")[0] not in own]
         ordered = sorted(rest, key=lambda test: (self.seconds.get(test, 0.0), test))
         return tuple(stage for stage in (own, tuple(ordered)) if stage)
 
@@ -82,7 +82,7 @@ def _users(project: Path) -> dict[str, set[str]]:
     """Module -> the modules that import it or something from it."""
     users: dict[str, set[str]] = {}
     for path in source_files(project):
-        for node in ast.walk(ast.parse((project / path).read_text("utf-8"))):
+        for node in ast.walk(ast.parse((project / path).read_bytes().decode())):
             for name in _imported(node):
                 users.setdefault(name, set()).add(module_of(path))
     return users
@@ -100,14 +100,14 @@ def edited(project: Path, config: Settings, tests: Tests) -> list[Program]:
     """The mutants of constants, defaults and decorated functions that the settings ask for."""
     programs: list[Program] = []
     for path in source_files(project):
-        source = (project / path).read_text("utf-8")
+        source = (project / path).read_bytes().decode()
         module = module_of(path)
         made: list[edits.Edit] = []
         if _within(module, config.constants):
             made += edits.constants(path, source)
         if _within(module, (*config.constants, *config.decorated)):
             made += edits.decorated(path, source)
-        programs += _numbered(module, source, made, tests.stages(module) if made else ())
+        programs += _numbered(module, source, made, tests.stages(module))
     return programs
 
 
@@ -121,7 +121,7 @@ def _numbered(
     counts: Counter[str] = Counter()
     programs = []
     for edit in made:
-        name = f"{module}.{edit.function}".rstrip(".") + f":{edit.mutator}"
+        name = ".".join(filter(None, (module, edit.function))) + f":{edit.mutator}"
         counts[name] += 1
         mutant = Mutant(
             f"{name}_{counts[name]}",
@@ -158,7 +158,7 @@ def _injected(project: Path, fault: Fault, variant: Variant, suite: tuple[str, .
 def _injection(project: Path, fault: Fault, variant: Variant) -> Change:
     """Where the registry writes the variant down; what it replaces, and what that then is."""
     path = f"faults/{fault.name}/fault.py"
-    lines = (project / path).read_text("utf-8").splitlines()
+    lines = (project / path).read_bytes().decode().splitlines()
     quoted = f'"{variant.name}"'
     at = next((at for at, line in enumerate(lines) if quoted in line), 0)
     column = lines[at].find(quoted) + 1 or 1
@@ -187,8 +187,8 @@ def child_process(project: Path, config: Settings, mutants: Sequence[Mutant]) ->
 def mutated_text(project: Path, mutant: Mutant) -> str:
     """The source of a mutmut mutant's file with the mutant in it, as plain Python."""
     path = mutant.change.path
-    source = (project / path).read_text("utf-8")
-    copies = functions((project / finished.FOLDER / path).read_text("utf-8"))
+    source = (project / path).read_bytes().decode()
+    copies = functions((project / finished.FOLDER / path).read_bytes().decode())
     mutated = next(copies[name] for name in copies if name.rpartition(".")[2] == finished.bare(mutant.key))
     function = functions(source)[mutant.change.function]
     return rewritten(source, function, renamed(mutated, function.name).lines)
@@ -203,5 +203,5 @@ def seconds_of(tests: Iterable[str], known: Mapping[str, float]) -> float:
 
 def _above(test: str) -> list[str]:
     """The file of a test and the folders it lies in."""
-    file = test.partition("::")[0]
+    file = test.split("::")[0]
     return [file, *(str(folder) for folder in PurePosixPath(file).parents)]

@@ -9,8 +9,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -50,7 +50,13 @@ class Result:
 
 def processors() -> int:
     """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    # Where a process cannot be tied to some of them, it may use all.
+    return len(getattr(os, "sched_getaffinity", all_processors)(0))
+
+
+def all_processors(process: int) -> range:
+    """The numbers of all processors there are, whichever process asks."""
+    return range(os.cpu_count() or 1)
 
 
 def run(
@@ -68,19 +74,16 @@ def run(
 def _results(
     project: Path, tasks: Sequence[Task], count: int, say: Callable[[str], None]
 ) -> Iterator[Result]:
-    waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
-    for task in tasks:
-        waiting.put(task)
-    done: queue.SimpleQueue[Result] = queue.SimpleQueue()
-    with _copies(project, count) as folders:
-        threads = [threading.Thread(target=_work, args=(at, waiting, done), daemon=True) for at in folders]
-        for thread in threads:
-            thread.start()
-        for at in range(len(tasks)):
-            say(f"{at + 1}/{len(tasks)}")
-            yield done.get()
-        for thread in threads:
-            thread.join()
+    with _copies(project, count) as folders, ThreadPoolExecutor(count) as threads:
+        idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        for folder in folders:
+            idle.put(Worker(folder))
+        waiting = [threads.submit(_work, idle, task) for task in tasks]
+        for at, future in enumerate(as_completed(waiting), 1):
+            say(f"{at}/{len(tasks)}")
+            yield future.result()
+        for _ in folders:
+            idle.get_nowait().end()
 
 
 @contextmanager
@@ -105,30 +108,38 @@ def copy(project: Path, folder: Path) -> None:
             shutil.copy2(source, folder / name)
 
 
-def _work(folder: Path, waiting: queue.SimpleQueue[Task], done: queue.SimpleQueue[Result]) -> None:
-    """Feed one worker until nothing waits; a worker that dies is an error of its task, and is replaced."""
-    worker: subprocess.Popen[str] | None = None
-    while (task := _next(waiting)) is not None:
-        if worker is not None and worker.poll() is not None:
-            _end(worker)
-            worker = None
-        worker = worker or start(folder)
-        done.put(_ask(worker, task))
-    if worker is not None:
-        _end(worker)
-
-
-def _next(waiting: queue.SimpleQueue[Task]) -> Task | None:
+def _work(idle: queue.SimpleQueue[Worker], task: Task) -> Result:
+    """One task with a worker that has nothing to do; there are as many as threads."""
+    worker = idle.get_nowait()
     try:
-        return waiting.get_nowait()
-    except queue.Empty:
-        return None
+        return worker.ask(task)
+    finally:
+        idle.put(worker)
 
 
-def _end(worker: subprocess.Popen[str]) -> None:
-    worker.kill()
-    with suppress(OSError):  # what was written to a dead worker is not worth an error
-        worker.communicate()
+class Worker:
+    """A process in a copy of the project. One that dies is an error of its task, and is replaced for the next."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.process: subprocess.Popen[str] | None = None
+
+    def ask(self, task: Task) -> Result:
+        """The result of one task."""
+        process = self.process = self.process or start(self.folder)
+        answer = _answer(process, json.dumps(asdict(task)))
+        if answer:
+            return result(json.loads(answer))
+        self.end()
+        return Result(task.key, Status.ERROR, "the worker died", "", 0.0)
+
+    def end(self) -> None:
+        """Ends the process, if there is one."""
+        if self.process is not None:
+            self.process.kill()
+            with suppress(OSError):  # what was written to a dead worker is not worth an error
+                self.process.communicate()
+            self.process = None
 
 
 def start(folder: Path) -> subprocess.Popen[str]:
@@ -140,18 +151,13 @@ def start(folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def _ask(worker: subprocess.Popen[str], task: Task) -> Result:
-    assert worker.stdin is not None
-    assert worker.stdout is not None
-    try:
-        worker.stdin.write(json.dumps(asdict(task)) + "\n")
-        worker.stdin.flush()
-        answer = worker.stdout.readline()
-    except OSError:
-        answer = ""
-    if not answer:
-        return Result(task.key, Status.ERROR, "the worker died", "", 0.0)
-    return result(json.loads(answer))
+def _answer(process: subprocess.Popen[str], question: str) -> str:
+    """A line for a line; nothing from a process that died."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(OSError):
+        print(question, file=process.stdin, flush=True)
+    return process.stdout.readline()
 
 
 def result(answer: Mapping[str, Any]) -> Result:

@@ -29,14 +29,12 @@ def ask(arguments: Sequence[str], message: Any, folder: Path, variables: Mapping
     """What a Python child answers to a message, both in JSON. Raises FaultsError if it fails."""
     done = subprocess.run(
         [sys.executable, *arguments],
-        input=json.dumps(message),
+        input=json.dumps(message).encode(),
         cwd=folder,
         env=variables,
         capture_output=True,
-        text=True,
-        check=False,
     )
     if done.returncode:
-        last = done.stderr.strip().rpartition("\n")[2]
+        last = b" ".join(done.stderr.splitlines()[-1:]).decode(errors="replace")
         raise FaultsError(f"{' '.join(arguments)}: ended with {done.returncode} ({last}); required is 0")
     return json.loads(done.stdout)

@@ -21,7 +21,7 @@ def proved(
     if not config.equivalents:
         return tuple(mutants), ()
     path = project / config.equivalents
-    entries = equivalents.read(config.equivalents, path.read_text("utf-8") if path.exists() else "")
+    entries = equivalents.read(config.equivalents, path.read_bytes().decode() if path.exists() else "")
     tasks = [_proof(project, config, *pair) for pair in equivalents.wanted(entries, mutants)]
     variables = processes.environment(PYTHONPATH=str(project))
     found = processes.ask(["-P", str(PROVER)], tasks, project, variables) if tasks else {}
@@ -35,7 +35,7 @@ def _proof(project: Path, config: Settings, entry: equivalents.Entry, mutant: Mu
         "path": path,
         "module": mutant.module,
         "function": mutant.change.function,
-        "source": (project / path).read_text("utf-8"),
+        "source": (project / path).read_bytes().decode(),
         "mutated": changed_text(project, mutant),
         "proof": entry.proof,
         "proofs": str(project / config.proofs),
@@ -49,6 +49,6 @@ def changed_text(project: Path, mutant: Mutant) -> str:
     if mutant.origin is Origin.MUTMUT:
         return own.mutated_text(project, mutant)
     path = mutant.change.path
-    source = (project / path).read_text("utf-8")
+    source = (project / path).read_bytes().decode()
     made = (*edits.constants(path, source), *edits.decorated(path, source))
     return next(edits.applied(source, edit) for edit in made if edits.change(source, edit) == mutant.change)

@@ -70,8 +70,8 @@ def same_code(first: types.CodeType, second: types.CodeType) -> bool:
     """Whether two code objects run alike: instructions, names, constants, arguments, exceptions they handle."""
     if any(getattr(first, name) != getattr(second, name) for name in CODE):
         return False
-    pairs = list(zip(first.co_consts, second.co_consts, strict=False))
-    return len(first.co_consts) == len(second.co_consts) and all(same_constant(*pair) for pair in pairs)
+    same_length = len(first.co_consts) == len(second.co_consts)
+    return same_length and all(map(same_constant, first.co_consts, second.co_consts))
 
 
 def same_constant(first: object, second: object) -> bool:

@@ -36,14 +36,14 @@ class Record:
 
 def write(project: Path, record: Record) -> None:
     """Writes the record into the folder of the run."""
-    text = json.dumps(asdict(record), indent=1, ensure_ascii=False)
-    (project / finished.FOLDER / NAME).write_text(text, "utf-8")
+    text = json.dumps(asdict(record))
+    (project / finished.FOLDER / NAME).write_bytes(text.encode())
 
 
 def read(project: Path) -> Record:
     """The record of a run; an empty one where `score` did not make it. A damaged one says so in `broken`."""
     try:
-        content = json.loads((project / finished.FOLDER / NAME).read_text("utf-8"))
+        content = json.loads((project / finished.FOLDER / NAME).read_bytes().decode())
         if content["schema_version"] != VERSION:
             raise ValueError(f"schema_version {content['schema_version']!r}, required is {VERSION}")
         return Record(**{**content, **_typed(content)})

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +42,11 @@ def fresh(project: Path, config: Settings, revision: str, say: Say) -> None:
     clean(project)
     changes = since.touched(project, revision) if revision else None
     say("mutmut")
-    broken = _mutmut(project, config, changes, say)
+    broken = _mutated(project, config, changes, say)
     kept = Record(broken=broken, since=revision)
     if not broken:
         kept = _own(project, config, changes, revision, say)
-    seconds = time.monotonic() - started
-    record.write(project, Record(**{**vars(kept), "seconds": seconds}))
+    record.write(project, replace(kept, seconds=time.monotonic() - started))
 
 
 def clean(project: Path) -> None:
@@ -64,7 +63,7 @@ def clean(project: Path) -> None:
     shutil.rmtree(folder)
 
 
-def _mutmut(project: Path, config: Settings, changes: Touched | None, say: Say) -> tuple[Text, ...]:
+def _mutated(project: Path, config: Settings, changes: Touched | None, say: Say) -> tuple[Text, ...]:
     """Why mutmut did not finish; nothing where it did. Mutants that took too long are run again alone."""
     code = _call(project, PREPARE, [])
     if not (project / finished.FOLDER / finished.STATS).exists():
@@ -98,21 +97,19 @@ def _call(project: Path, arguments: Sequence[str], message: Any) -> int:
     """The exit code of a Python child in the project's folder; what it prints is added to the log."""
     folder = project / finished.FOLDER
     folder.mkdir(exist_ok=True)
-    with (folder / LOG).open("a") as log:
+    with (folder / LOG).open("ab") as log:
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=project,
             env=processes.environment(),
-            input=json.dumps(message),
+            input=json.dumps(message).encode(),
             stdout=log,
-            stderr=log,
-            text=True,
-            check=False,
+            stderr=subprocess.STDOUT,
         ).returncode
 
 
 def _failed(code: int, log: Path) -> Text:
-    last = " ".join(log.read_text("utf-8", "replace").replace("\r", "\n").split())[-TAIL:]
+    last = b" ".join(log.read_bytes().split())[-TAIL:].decode(errors="replace")
     return {
         "en": f"mutmut ended with {code}, its tests must pass before anything is mutated: ... {last}",
         "zh": f"mutmut 以 {code} 结束；变异之前测试必须全部通过：……{last}",
@@ -183,7 +180,7 @@ def _control_tasks(
     found = [pool.Task(NO_OP, "", "", (tuple(first),), options)]
     if config.controls:
         path = config.controls.replace(".", "/") + ".py"
-        dead = _dead((project / path).read_text("utf-8"))
+        dead = _dead((project / path).read_bytes().decode())
         found.append(pool.Task(MUST_DIE, path, dead, tests.stages(config.controls), options))
     return found
 
@@ -245,5 +242,5 @@ def read(project: Path, config: Settings) -> Run:
         kept.compared,
         kept.likeness,
         kept.seconds,
-        {path: (project / path).read_text("utf-8") for path in paths},
+        {path: (project / path).read_bytes().decode() for path in paths},
     )

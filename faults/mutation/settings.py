@@ -75,7 +75,7 @@ def mutmut(project: Path) -> Mapping[str, Any]:
 
 def _table(project: Path, keys: tuple[str, ...]) -> Mapping[str, Any]:
     try:
-        found: Any = tomllib.loads((project / FILE).read_text("utf-8"))
+        found: Any = tomllib.loads((project / FILE).read_bytes().decode())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

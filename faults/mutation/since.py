@@ -34,13 +34,13 @@ class Touched:
 
 def _covers(tests: Iterable[str], changed: str) -> bool:
     """Whether a test file is among tests that are named singly, by file or by folder."""
-    return any(changed == test.partition("::")[0] or changed.startswith(f"{test}/") for test in tests)
+    return any(changed == test.split("::")[0] or changed.startswith(f"{test}/") for test in tests)
 
 
 def touched(project: Path, revision: str) -> Touched:
     """What differs between the revision and the files as they are. Raises FaultsError without such a revision."""
-    paths = _git(project, "diff", "--name-only", "--relative", revision, "--").split("\n")
-    paths += _git(project, "ls-files", "--others", "--exclude-standard").split("\n")
+    paths = _git(project, "diff", "--name-only", "--relative", revision, "--").splitlines()
+    paths += _git(project, "ls-files", "--others", "--exclude-standard").splitlines()
     changed = [path for path in paths if path.endswith(".py")]
     own = set(source_files(project))
     inside = {(path, name) for path in changed if path in own for name in _differing(project, revision, path)}
@@ -48,7 +48,7 @@ def touched(project: Path, revision: str) -> Touched:
 
 
 def _differing(project: Path, revision: str, path: str) -> set[str]:
-    now = (project / path).read_text("utf-8") if (project / path).exists() else ""
+    now = (project / path).read_bytes().decode() if (project / path).exists() else ""
     before = _git(project, "show", f"{revision}:./{path}", missing="")
     return differing(before, now)
 
@@ -89,16 +89,16 @@ def _tests(project: Path, changed: Iterable[str]) -> set[str]:
 def _below(project: Path, folder: str, mentioned: str) -> set[str]:
     """Test files in a folder whose text mentions a word."""
     files = (project / folder).rglob("test_*.py")
-    return {file.relative_to(project).as_posix() for file in files if mentioned in file.read_text("utf-8")}
+    return {file.relative_to(project).as_posix() for file in files if mentioned in file.read_bytes().decode()}
 
 
 def _git(project: Path, *words: str, missing: str | None = None) -> str:
     try:
         done = subprocess.run(["git", "-C", str(project), *words], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
+    except subprocess.CalledProcessError as error:
         if missing is not None:
             return missing
-        said = str(getattr(error, "stderr", "") or error).strip().partition("\n")[0]
+        said = " ".join(error.stderr.splitlines()[:1])
         raise FaultsError(
             f"--since: git {words[0]} failed ({said}); required is a revision of a Git repository"
         ) from error

@@ -96,7 +96,7 @@ def run(task: Mapping[str, Any]) -> dict[str, Any]:
     started = time.monotonic()
     try:
         if task["path"]:
-            path.write_text(task["text"], "utf-8")
+            path.write_bytes(task["text"].encode())
         result = staged(task["stages"], task["arguments"], task["seconds"])
     finally:
         if task["path"]:

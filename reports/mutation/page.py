@@ -61,7 +61,7 @@ def to_html(report: ScoreReport, language: str) -> str:
 
 def elements() -> str:
     """The vendored script."""
-    return resources.files("reports.mutation").joinpath(ELEMENTS).read_text("utf-8")
+    return resources.files("reports.mutation").joinpath(ELEMENTS).read_bytes().decode()
 
 
 def embedded(report: ScoreReport) -> str:

@@ -131,6 +131,7 @@ def test_of_a_decorated_functions_defaults_all_are_changed() -> None:
         ("return f(b for b in a)", []),
         ("x: A[1] = a", []),
         ("return f'{a} 1'", []),
+        ("return a + b, f'{a} 1'", ["return (a - b), f'{a} 1'"]),
         ("'''A docstring.'''", []),
         ("return (not a) * 2", ["return (not a) / 2", "return (not a) * 3", "return (a) * 2"]),
     ],
@@ -155,7 +156,9 @@ def test_an_edit_knows_its_function_and_kind() -> None:
     source = (
         "A = 1\n\nclass B:\n    c: int = 2\n\n    def d(self, e=None): pass\n\nD = Detector(threshold=1.0)\n"
     )
-    found = [(edit.function, edit.mutator) for edit in edits.constants("a.py", source)]
+    made = list(edits.constants("a.py", source))
+    assert {edit.path for edit in made} == {"a.py"}
+    found = [(edit.function, edit.mutator) for edit in made]
     assert found == [
         ("", "constant"),
         ("B", "default"),
@@ -193,3 +196,11 @@ def test_a_change_on_the_first_line_has_nothing_above_it() -> None:
     source = "A = 1\nb\n"
     (edit,) = edits.constants("a.py", source)
     assert edits.change(source, edit).diff.split("\n")[2:] == ["@@", "-A = 1", "+A = 2", " b"]
+
+
+def test_a_change_of_several_lines_ends_where_they_end() -> None:
+    source = "@cached\ndef f(a, b):\n    return (a\n        and b)\n"
+    (edit,) = edits.decorated("a.py", source)
+    change = edits.change(source, edit)
+    assert (change.before, change.after) == ("return (a\nand b)", "return ((a or b))")
+    assert (change.place, change.replacement) == (Place(3, 13, 4, 14), "(a or b)")

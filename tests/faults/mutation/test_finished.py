@@ -205,6 +205,7 @@ def test_whatever_is_wrong_is_said_in_chinese_too(tmp_path: Path) -> None:
         ("x__private__mutmut_12", "_private"),
         ("xǁBoxǁ__init____mutmut_3", "Box.__init__"),
         ("Box.xǁBoxǁsize__mutmut_orig", "Box.size"),
+        ("x__mutmut__mutmut_1", "_mutmut"),
         ("x_axis", "x_axis"),
         ("Box.size", "Box.size"),
     ],

@@ -55,6 +55,7 @@ def test_numbers_and_defaults_of_the_packages_named_are_changed(folder: Path) ->
     assert (program.mutant.origin, program.mutant.module) == (Origin.OWN, "shop.box")
     assert (program.mutant.change.before, program.mutant.change.after) == ("LIMIT = 3", "LIMIT = 4")
     assert "LIMIT = 4" in program.text
+    assert program.mutant.tests == (FAST, SLOW)
     assert program.path == "shop/box.py"
 
 
@@ -95,6 +96,7 @@ def test_a_test_file_may_carry_the_name_of_its_folder_too(folder: Path) -> None:
     assert selection(folder).mirror("shop.box") == ("tests/shop/test_shop_box.py",)
     put(folder / "tests/shop/test_box.py", "")
     assert selection(folder).mirror("shop.box") == ("tests/shop/test_box.py",)
+    assert own.mirrors("a.b.c") == ("tests/a/b/test_c.py", "tests/a/b/test_b_c.py")
     assert own.mirrors("single") == ("tests/test_single.py", "tests/test_single.py")
 
 
@@ -136,9 +138,23 @@ def test_every_fault_variant_is_a_program_of_the_suite_under_injection(folder: P
         "zero",
         "core.mask.causal_mask",
     )
+    summary = registry.variant(registry.load("mask_adds_zero"), "zero").summary["en"]
+    assert (change.after, change.replacement, change.mutator) == (summary, summary, "mask_adds_zero")
+    assert (change.diff, change.place.line) == ("", change.place.end_line)
+    assert program.mutant.tests == ("tests/core",)
+    after = by_key["mask_adds_zero/after_softmax"].mutant.change
+    assert after.before == "core.attention.attend, core.attention.attend_backward"
     line = (home / "mask_adds_zero/fault.py").read_text().splitlines()[change.place.line - 1]
     assert line[change.place.column - 1 : change.place.end_column - 1] == '"zero"'
     assert by_key["missing_scale/absent"].stages == (("tests/core",),)
+
+
+def test_a_variant_that_is_not_written_down_by_name_stands_at_the_top_of_its_file(folder: Path) -> None:
+    for fault in registry.all_faults():
+        put(folder / f"faults/{fault.name}/fault.py", "x = 1\ny = 2\n")
+    program = own.semantic(folder, Settings(semantic=("tests/core",)), selection(folder))[0]
+    place = program.mutant.change.place
+    assert (place.line, place.column, place.end_line) == (1, 1, 1)
 
 
 def test_a_mutant_of_a_declared_module_that_no_test_reached_is_tested_in_its_child(folder: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from faults.model import Control, FaultsError, Status
-from faults.mutation import own, pool, processes, record, runs, since
+from faults.mutation import own, pool, processes, proofs, record, runs, since
 from faults.mutation.model import Likeness, Run
 from faults.mutation.pool import Result, Task
 from faults.mutation.record import Record
@@ -46,7 +46,8 @@ class Tools:
     def mutmut(self, command: Sequence[str], **options: Any) -> Any:
         assert (options["cwd"], command[0]) == (self.project, sys.executable)
         assert options["env"]["PYTHONDONTWRITEBYTECODE"] == "1"
-        options["stdout"].write("mutmut says\r why")
+        assert options["stderr"] == subprocess.STDOUT
+        options["stdout"].write(b"mutmut \xff says\r why")
         if command[1:] == runs.PREPARE:
             self.calls.append("prepare")
         else:
@@ -86,7 +87,7 @@ def test_mutmut_runs_from_a_clean_state_on_every_processor(tools: Tools) -> None
     runs.fresh(tools.project, Settings(), "", said)
     assert tools.calls == ["prepare", ["2"]]
     assert not (tools.project / "mutants/old.txt").exists()
-    assert "mutmut says" in (tools.project / "mutants/mutmut.log").read_text()
+    assert b"says" in (tools.project / "mutants/mutmut.log").read_bytes()
 
 
 def test_without_mutmut_the_advice_is_how_to_get_it(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +104,7 @@ def test_what_took_too_long_is_run_again_alone(tools: Tools) -> None:
     heard: list[str] = []
     runs.fresh(tools.project, Settings(), "", heard.append)
     assert tools.calls == ["prepare", ["2"], ["1", UNIT]]
-    assert heard[:3] == ["mutmut", "mutants", "again, alone: 1"]
+    assert heard == ["mutmut", "mutants", "again, alone: 1", "side by side"]
 
 
 def test_a_failing_baseline_breaks_the_run_and_nothing_more_is_done(tools: Tools) -> None:
@@ -114,7 +115,7 @@ def test_a_failing_baseline_breaks_the_run_and_nothing_more_is_done(tools: Tools
     assert len(tools.calls) == 1
     (line,) = run.broken
     assert line["en"] == (
-        "mutmut ended with 1, its tests must pass before anything is mutated: ... mutmut says why"
+        "mutmut ended with 1, its tests must pass before anything is mutated: ... mutmut \ufffd says why"
     )
     assert line["zh"].startswith("mutmut 以 1 结束；")
     assert run.mutants == ()
@@ -180,6 +181,7 @@ def test_mutants_of_our_own_are_run_and_kept_beside_those_of_mutmut(tools: Tools
     assert run.broken == ()
     assert run.sources["shop/box.py"] == SOURCE
     assert run.seconds is not None
+    assert 0 <= run.seconds < 600
 
 
 def test_the_controls_of_our_own_programs_are_the_unchanged_one_and_one_that_only_raises(
@@ -192,6 +194,7 @@ def test_the_controls_of_our_own_programs_are_the_unchanged_one_and_one_that_onl
     same, dead = tools.tasks[:2]
     assert (same.key, same.path, same.text) == (runs.NO_OP, "", "")
     assert same.stages == (tools.tasks[2].stages[0],)
+    assert same.arguments == dead.arguments == ("--ignore=tests/slow",)
     assert (dead.key, dead.path) == (runs.MUST_DIE, "shop/controls.py")
     assert dead.text == "def must_die(first, second):\n    raise ArithmeticError\n"
     assert dead.stages == (("tests/shop/test_controls.py",),)
@@ -235,7 +238,12 @@ def test_a_mutant_reached_in_a_child_process_alone_takes_the_verdict_of_its_test
 def partial(tools: Tools, monkeypatch: pytest.MonkeyPatch, *functions: str) -> Run:
     """A run since a revision that changed these functions of shop/box.py."""
     changed = Touched(frozenset(("shop/box.py", name) for name in functions), frozenset())
-    monkeypatch.setattr(since, "touched", lambda folder, revision: changed)
+
+    def touched(folder: Path, revision: str) -> Touched:
+        assert (folder, revision) == (tools.project, "main")
+        return changed
+
+    monkeypatch.setattr(since, "touched", touched)
     tools.codes = [NONE, {**NONE, LARGER: 1}]
     tools.exits = [1, 0]
     runs.fresh(tools.project, Settings(constants=("shop",)), "main", said)
@@ -269,7 +277,8 @@ def test_a_partial_run_on_a_failing_baseline_is_broken(tools: Tools, monkeypatch
     monkeypatch.setattr(since, "touched", lambda folder, revision: Touched(frozenset(), frozenset()))
     tools.exits = [1]
     runs.fresh(tools.project, Settings(), "main", said)
-    assert len(runs.read(tools.project, Settings()).broken) == 1
+    run = runs.read(tools.project, Settings())
+    assert (len(run.broken), record.read(tools.project).since) == (1, "main")
 
 
 def test_the_controls_are_part_of_every_partial_run(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,6 +318,8 @@ def test_the_mutants_of_core_are_held_against_the_fault_variants(
     kept = record.read(tools.project)
     assert kept.likeness == (Likeness("missing_scale/absent", (core,)), Likeness("missing_scale/twice", ()))
     assert kept.compared == 1
+    run = runs.read(tools.project, Settings())
+    assert (run.likeness, run.compared) == (kept.likeness, 1)
 
 
 def test_without_semantic_mutants_nothing_is_compared(tools: Tools) -> None:
@@ -358,6 +369,39 @@ def test_what_is_no_equivalent_is_not_marked(tools: Tools) -> None:
     assert [line["en"].partition("not proved: ")[2] for line in run.unproved] == [
         "input 1 tells them apart: (0.0, -0.0)"
     ]
+
+
+def test_a_list_with_a_mistake_is_named(tmp_path: Path) -> None:
+    put(project(tmp_path) / "same.yaml", "3")
+    with pytest.raises(FaultsError, match=r"^same\.yaml: cannot be read"):
+        runs.read(tmp_path, CONFIG)
+
+
+def test_in_a_partial_run_entries_for_the_rest_are_not_stale(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tools.project / "same.yaml", EQUIVALENT.replace("larger", "other"))
+    partial(tools, monkeypatch, "larger")
+    assert runs.read(tools.project, CONFIG).unproved == ()
+
+
+def test_without_anything_to_prove_no_process_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "ask", None)
+    put(project(tmp_path, {LARGER: 1, UNIT: 1, TIMES: 1}) / "same.yaml", EQUIVALENT)
+    (line,) = runs.read(tmp_path, CONFIG).unproved
+    assert "not needed: its mutant was killed" in line["en"]
+
+
+def test_the_text_of_a_mutant_of_our_own_has_its_change(tmp_path: Path) -> None:
+    put(tmp_path / "pyproject.toml", PYPROJECT)
+    run = runs.read(project(tmp_path), Settings(constants=("shop",)))
+    text = proofs.changed_text(tmp_path, run.mutants[-1])
+    assert text == SOURCE.replace("LIMIT = 3", "LIMIT = 4")
+    assert proofs.changed_text(tmp_path, run.mutants[0]) == SOURCE.replace(
+        "first > second", "first >= second"
+    )
 
 
 def test_a_list_that_does_not_exist_is_empty(tmp_path: Path) -> None:

@@ -53,6 +53,32 @@ def test_a_removed_file_touches_what_was_in_it_no_more(repository: Path) -> None
     assert since.touched(repository, "HEAD").functions == frozenset()
 
 
+def test_of_several_changes_all_are_found(repository: Path) -> None:
+    put(repository / "tests/unrelated/__init__.py", "")
+    for name in ("shop/box.py", "tests/helper.py", "tests/shop/conftest.py", "tests/shop/test_a.py"):
+        put(repository / name, "x = 3\n")
+    put(repository / "shop/.gitignore", "hidden.py\n")
+    put(repository / "shop/hidden.py", "def f():\n    pass\n")
+    found = since.touched(repository, "HEAD")
+    assert found.functions == {("shop/box.py", "")}
+    assert found.tests == {"tests/test_box.py", "tests/shop/test_size.py", "tests/shop/test_a.py"}
+
+
+def test_a_project_in_a_folder_of_the_repository_counts_from_its_own(repository: Path) -> None:
+    inner = repository / "inner"
+    put(inner / "pyproject.toml", PYPROJECT)
+    put(inner / "shop/box.py", BEFORE)
+    git(repository, "add", ".")
+    git(repository, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "second")
+    put(inner / "shop/box.py", BEFORE.replace("return 2", "return 3"))
+    assert since.touched(inner, "HEAD").functions == {("shop/box.py", "other")}
+
+
+def test_a_revision_may_be_called_like_a_file(repository: Path) -> None:
+    git(repository, "branch", "shop")
+    assert since.touched(repository, "shop") == Touched(frozenset(), frozenset())
+
+
 def test_files_that_are_not_mutated_do_not_count(repository: Path) -> None:
     put(repository / "tools/box.py", "x = 1\n")
     put(repository / "README.md", "text\n")
@@ -77,7 +103,8 @@ def test_a_changed_test_a_conftest_and_a_helper_touch_tests(
 
 def test_a_revision_that_does_not_exist_is_refused_in_one_line(repository: Path) -> None:
     with pytest.raises(
-        FaultsError, match=r"^--since: git diff failed \(.*\); required is a revision of a Git"
+        FaultsError,
+        match=r"^--since: git diff failed \(fatal: .*no-such-rev.*\); required is a revision of a Git",
     ) as error:
         since.touched(repository, "no-such-revision")
     assert "\n" not in str(error.value)
