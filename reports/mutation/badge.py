@@ -46,7 +46,7 @@ def to_svg(report: ScoreReport, language: str) -> str:
 def to_json(report: ScoreReport, language: str) -> str:
     """The JSON of an endpoint badge."""
     content = {"schemaVersion": 1, "label": say("label", language), "message": message(report)}
-    return json.dumps({**content, "color": color(report)}, ensure_ascii=False) + "\n"
+    return json.dumps({**content, "color": color(report)}) + "\n"
 
 
 def message(report: ScoreReport) -> str:

@@ -66,8 +66,7 @@ def elements() -> str:
 
 def embedded(report: ScoreReport) -> str:
     """The report as JSON that cannot end the element it stands in."""
-    text = json.dumps(stryker.tree(report), ensure_ascii=False, sort_keys=True)
-    return text.replace("<", "\\u003c")
+    return json.dumps(stryker.tree(report)).replace("<", "\\u003c")
 
 
 def policy(*scripts: str) -> str:

@@ -22,7 +22,7 @@ STATUS = {
 
 def to_json(report: ScoreReport) -> str:
     """The report as JSON with a line end."""
-    return json.dumps(tree(report), ensure_ascii=False, sort_keys=True, indent=1) + "\n"
+    return json.dumps(tree(report), indent=1) + "\n"
 
 
 def tree(report: ScoreReport) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def tree(report: ScoreReport) -> dict[str, Any]:
     for mutant in report.run.mutants:
         path = mutant.change.path
         file = files.setdefault(
-            path, {"language": "python", "source": report.run.sources.get(path, ""), "mutants": []}
+            path, {"language": "python", "source": report.run.sources[path], "mutants": []}
         )
         file["mutants"].append(_mutant(mutant, tests))
     return {

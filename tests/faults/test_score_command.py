@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from faults.__main__ import main
+from faults.commands.score import HELP
 from faults.mutation import runs
 from tests.faults.mutation.made_run import CODES, LARGER, SOURCE, TIMES, UNIT, project, put
 
@@ -94,6 +95,20 @@ def test_the_bars_of_the_project_hold(tmp_path: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == "FAIL: part all: 33.3 % killed, at least 34 % is required\n"
 
 
+def test_a_project_says_how_many_equivalents_there_may_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(
+        tmp_path / "pyproject.toml", '[tool.faults.score]\nequivalents = "e.yaml"\nequivalents_at_most = 30\n'
+    )
+    entry = "function: shop.box.larger, line: 'if first > second:', mutated: 'if first >= second:'"
+    put(tmp_path / "e.yaml", f"[{{{entry}, reason: same, proof: inputs, inputs: pairs, extremes: [zero]}}]")
+    put(tmp_path / "proofs.py", "def pairs(seed):\n    return [(0.0, 1.0)] * 10000\n")
+    put(tmp_path / "pyproject.toml", (tmp_path / "pyproject.toml").read_text() + 'proofs = "proofs.py"\n')
+    assert score(project(tmp_path, {LARGER: 0, UNIT: 1, TIMES: 1}), "-q") == 1
+    assert capsys.readouterr().out == ("FAIL: equivalents are 33.3 % of all mutants, at most 30 % may be\n")
+
+
 def test_the_ratchet_lets_known_survivors_live_and_no_new_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,6 +142,12 @@ def test_a_summary_is_put_below_what_is_there_already(tmp_path: Path) -> None:
     put(tmp_path / "summary.md", "# Others\n")
     score(project(tmp_path), "-q", "--summary", str(tmp_path / "summary.md"))
     assert (tmp_path / "summary.md").read_text().startswith("# Others\n# Mutation score\n")
+
+
+def test_a_summary_leaves_what_is_there_its_room(tmp_path: Path) -> None:
+    put(tmp_path / "summary.md", "x" * 1024 * 1024)
+    score(project(tmp_path), "-q", "--summary", str(tmp_path / "summary.md"))
+    assert (tmp_path / "summary.md").stat().st_size < 1024 * 1024 + 4096
 
 
 def test_the_report_speaks_chinese(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -169,9 +190,37 @@ def test_what_cannot_be_meant_is_refused_in_one_line(
     assert error_line(capsys).startswith(said)
 
 
-def test_refusals_are_chinese_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert score(project(tmp_path), "--lang", "zh", "-q", "-v") == 2
-    assert error_line(capsys) == "-q 与 -v 只能选一个"
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-q", "-v"], "-q 与 -v 只能选一个"),
+        (["--fail-under", "101"], "--fail-under：得到 101.0，需要 0 到 100"),
+        (["--since", "main"], "--since 决定运行什么，--no-run 什么也不运行；只能选一个"),
+        (["--project", "no-such"], "--project 'no-such'：没有这个文件夹；需要项目所在的文件夹"),
+        (["--json", "a.x", "--html", "a.x"], "有两个选项指向同一个文件"),
+    ],
+)
+def test_refusals_are_chinese_too(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    said: str,
+) -> None:
+    monkeypatch.chdir(project(tmp_path))
+    assert main(["score", "--no-run", "--lang", "zh", *arguments]) == 2
+    assert error_line(capsys) == said
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_help_says_what_every_option_is_for(lang: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "--help", "--lang", lang]) == 0
+    text = "".join(capsys.readouterr().out.split())
+    assert {"en": "usage:faultsscore", "zh": "用法：faultsscore"}[lang] in text
+    values = {"project": "DIR", "since": "REV", "fail_under": "X", "no_run": "", "quiet": "", "verbose": ""}
+    for name, words in HELP.items():
+        described = "".join(words[lang].split())
+        assert f"--{name.replace('_', '-')}{values.get(name, 'FILE')}{described}" in text
 
 
 def test_a_folder_without_a_run_is_refused_in_one_line(
@@ -224,4 +273,4 @@ def test_progress_is_for_terminals_only(
     stream = SimpleNamespace(isatty=lambda: terminal, write=written.append, flush=lambda: None)
     monkeypatch.setattr(sys, "stderr", stream)
     main(["score", "--project", str(project(tmp_path, DEAD)), *options])
-    assert ("\r\033[Kmutmut" in "".join(written)) is shown
+    assert "".join(written) == ("\r\033[Kmutmut" if shown else "")

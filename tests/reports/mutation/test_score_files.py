@@ -44,6 +44,8 @@ def test_what_died_is_a_case_without_more(key: str) -> None:
 def test_what_has_no_verdict_is_no_pass(status: Status | None, outcome: str) -> None:
     (found,) = cases(made_score(replace(RUN, mutants=(mutant("m", status, reason="why"),))))["m"]
     assert (found.tag, found.get("message")) == (outcome, "why")
+    root = ElementTree.fromstring(junit.to_junit(made_score(replace(RUN, mutants=(mutant("m", status),)))))
+    assert root[1].get({"error": "errors"}.get(outcome, outcome)) == "1"
 
 
 def test_a_proved_equivalent_is_skipped_with_its_reason() -> None:
@@ -55,7 +57,8 @@ def test_a_red_gate_is_red_here_too() -> None:
     root = ElementTree.fromstring(junit.to_junit(broken()))
     gate = root[0]
     assert (gate.get("name"), gate.get("failures")) == ("gate", gate.get("tests"))
-    assert gate[0].get("name") == "mutmut ended with 1"
+    assert (gate[0].get("name"), gate[0].get("classname")) == ("mutmut ended with 1", "gate")
+    assert (gate[0][0].tag, gate[0][0].get("message")) == ("failure", "mutmut ended with 1")
 
 
 def test_a_green_gate_is_one_passed_case() -> None:
@@ -66,6 +69,7 @@ def test_a_green_gate_is_one_passed_case() -> None:
 
 def test_suites_are_modules_in_order_and_count_their_cases() -> None:
     root = ElementTree.fromstring(junit.to_junit(made_score()))
+    assert {suite.tag for suite in root} == {"testsuite"}
     assert [suite.get("name") for suite in root] == ["gate", "core.box", "core.mask", "reports.a|b"]
     counts = [[suite.get(name) for name in ("tests", "failures", "errors", "skipped")] for suite in root]
     assert counts == [["2", "2", "0", "0"], ["4", "1", "0", "1"], ["2", "0", "0", "0"], ["1", "1", "0", "0"]]
@@ -102,7 +106,10 @@ def test_the_summary_has_tables_checks_and_survivors() -> None:
     assert (
         f"\n## Survivors: 2\n\nsurvived in core.box.larger (core/box.py:2)\n\n```diff\n{DIFF}\n```\n" in text
     )
-    assert "PARTIAL" in summary.to_summary(made_score(replace(RUN, since="main")), "en")
+    partial = summary.to_summary(made_score(replace(RUN, since="main")), "en")
+    assert "\n\nPARTIAL: only mutants in functions changed since main, or reached" in partial
+    assert "as it must be.\n- Equivalent, each" in text
+    assert "XX" not in text
 
 
 def test_a_green_summary_lists_nothing_wrong() -> None:
@@ -147,6 +154,7 @@ def test_a_text_is_cut_between_lines() -> None:
     assert summary.cut("ab\ncd\n", 5) == "ab\n"
     assert summary.cut("é\né\n", 4) == "é\n"
     assert summary.cut("abc", -1) == "\n"
+    assert summary.cut("\nabc\nd", 5) == "\nabc\n"
 
 
 # Badge
@@ -184,7 +192,9 @@ def test_the_picture_is_as_wide_as_its_words() -> None:
     # Chinese letters are two columns wide.
     chinese = ElementTree.fromstring(badge.to_svg(passed(), "zh"))
     assert chinese.get("width") == str(8 * 7 + 20 + 7 * 7 + 20)
-    assert "变异得分" in badge.to_json(passed(), "zh")
+    assert json.loads(badge.to_json(passed(), "zh"))["label"] == "变异得分"
+    rects = [rect.attrib for rect in picture.iter("{http://www.w3.org/2000/svg}rect")]
+    assert [(rect["width"], rect.get("x")) for rect in rects] == [("118", None), ("69", "118")]
 
 
 @pytest.mark.parametrize("color", [badge.GREEN, badge.YELLOW, badge.RED, "#555555"])

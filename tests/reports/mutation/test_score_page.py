@@ -65,5 +65,6 @@ def test_the_report_is_in_the_page_and_cannot_end_its_element() -> None:
 
 
 def test_without_scripts_the_verdict_can_be_read() -> None:
+    assert "<title>Mutation score</title>" in page.to_html(made_score(), "en")
     assert "<noscript>FAIL: part deciding" in page.to_html(made_score(), "en")
     assert '<html lang="zh">' in page.to_html(made_score(), "zh")

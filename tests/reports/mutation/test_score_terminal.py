@@ -139,6 +139,46 @@ def test_a_pass_is_one_line_when_quiet() -> None:
     assert terminal.render(broken(), "en", "ascii", -1).startswith("FAIL: mutmut ended with 1 (and ")
 
 
+def test_what_took_too_long_counts_as_killed() -> None:
+    report = made_score(replace(RUN, mutants=RUN.mutants[1:3]))
+    assert terminal.render(report, "en", "ascii", -1) == "PASS: killed 2 of 2, score 100.0 %."
+
+
+def test_hours_are_minutes() -> None:
+    assert "the whole run took 60.0 min." in render(seconds=3600.0)
+
+
+def test_numbers_stand_to_the_right_and_names_to_the_left() -> None:
+    line = next(line for line in render().splitlines() if line.startswith("| core.box"))
+    assert line.startswith("| core.box    |       4 |")
+
+
+def test_a_long_name_of_a_test_is_cut() -> None:
+    def killer(name: str) -> str:
+        killed = replace(RUN.mutants[5], killed_by=f"tests/core/test_mask.py::{name}")
+        return row(render(mutants=(killed,)), "a/zero")[2]
+
+    # "test_mask.py::" has 14 letters, and 56 may stand there.
+    assert killer("x" * 42) == "test_mask.py::" + "x" * 42
+    assert killer("x" * 43) == "test_mask.py::" + "x" * 41 + "…"
+    assert killer("test_a[b::c]") == "test_mask.py::test_a[b::c]"
+
+
+def test_a_variant_that_was_not_run_says_so() -> None:
+    assert row(render(mutants=(replace(RUN.mutants[5], status=None, killed_by=""),)), "a/zero")[1:3] == [
+        "unchecked",
+        "",
+    ]
+
+
+def test_sections_follow_each_other_after_an_empty_line() -> None:
+    text = render()
+    for heading in ("By part", "By module", "Fault variants under the contract suite"):
+        assert f"\n\n{heading}\n+-" in text
+    assert "XX" not in text
+    assert terminal.render(made_score(), "en", "ascii") == text
+
+
 def test_a_run_without_mutants_is_the_verdict_alone() -> None:
     assert render(mutants=()) == "FAIL: no mutants: nothing was tested"
 
