@@ -36,6 +36,7 @@ ASSUMED: Mapping[str, str] = {
     "pre_norm": "it assumes a norm before each branch and a plain skip",
     "sequential": "it assumes two sublayers in sequence",
     "unwindowed": "it assumes that every earlier token is visible",
+    "cached": "it assumes that fewer queries than keys may be asked",
     "any_width": "it asks for another d_k than the declared width gives",
     "heads": "it assumes a known number of heads that nothing mixes",
     "reference": "it assumes the weights and layers of the reference block",

@@ -29,10 +29,11 @@ class Declaration:
     "model" (token ids -> logits). causal: assumed unless it is denied. layout of attention's arrays: "bhtc" [batch,
     head, token, channel] or "bthc". order: of query, key and value, e.g. "kqv". mask: how the caller passes one, as
     fourth argument: "none", "additive", "keep" (True may be seen) or "hide" (True may not). window: keys seen, the
-    own included; 0 for all. design: one or several, with commas, of "sequential", "parallel" (both branches read x),
-    "sandwich" (norms on both sides of a branch), "scaled" (residual branches), "sink" (weights that need not sum to
-    1), "qk_norm" (q and k are normalised inside attention). output: index or name of the result in a tuple or
-    mapping. framework: of the arrays that the callable takes.
+    own included; 0 for all. cached: whether attention takes fewer queries than keys, the last ones, as when keys
+    come from a cache; not asked for unless it is said. design: one or several, with commas, of "sequential",
+    "parallel" (both branches read x), "sandwich" (norms on both sides of a branch), "scaled" (residual branches),
+    "sink" (weights that need not sum to 1), "qk_norm" (q and k are normalised inside attention). output: index or
+    name of the result in a tuple or mapping. framework: of the arrays that the callable takes.
     """
 
     kind: str | None = None
@@ -49,6 +50,7 @@ class Declaration:
     mask: str = "none"
     positions: str | None = None
     window: int = 0
+    cached: bool | None = None
     design: str = "sequential"
     output: int | str | None = None
     dtype: str = "float32"
@@ -66,6 +68,7 @@ class Declaration:
         _among("norm_kind", self.norm_kind, NORMS)
         _among("framework", self.framework, (None, *FRAMEWORKS))
         _among("causal", self.causal, (None, True, False))
+        _among("cached", self.cached, (None, True, False))
         if sorted(self.order) != sorted("qkv"):
             raise Question(f"order: found {self.order!r}, required: the letters q, k and v, such as qkv")
         for name in ("heads", "kv_heads", "width", "vocab", "max_length"):
@@ -191,6 +194,7 @@ def claims(declared: Declaration) -> frozenset[str]:
         "pre_norm": pre_norm,
         "sequential": pre_norm and "parallel" not in designs,
         "unwindowed": declared.window == 0,
+        "cached": declared.cached is True,
         # With a declared width the scale may be a constant made for it.
         "any_width": declared.width is None,
         # A norm behind the heads mixes their channels.

@@ -80,6 +80,8 @@ def _huge(observation: Observation) -> str:
 
 
 def _short(observation: Observation) -> str:
+    if "cached" not in observation.subject.declares:
+        raise NotObservable("fewer queries than keys are not claimed")
     tokens = observation.fixture.extents.tokens
     weights = probes.short_weights(observation)
     return pattern(_everywhere(weights), offset=tokens - weights.shape[-2])

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-CLAIMS = frozenset({"causal", "pre_norm", "sequential", "unwindowed", "heads", "reference", "any_width"})
+CLAIMS = frozenset(
+    {"causal", "pre_norm", "sequential", "unwindowed", "heads", "reference", "any_width", "cached"}
+)
 """What a contract may assume: no token sees the future; norm before each branch and a plain skip; the feed-forward
 network after attention; every earlier token visible; the number of heads known; attention of any
-d_k, not of one width built in; and "reference": weights of every role,
+d_k, not of one width built in; fewer queries than keys, the last ones; and "reference": weights of every role,
 ReLU, epsilon 1e-5 and no positions, so that the block can be computed by other means."""
 
 

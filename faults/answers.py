@@ -118,6 +118,7 @@ def _witness(checked: Checked) -> Witness | None:
 FLAGS = (
     (("future", "future_weight", "first_token", "prefix"), "causal", "--no-causal"),
     (("reach",), "window", "--window N"),
+    (("short_queries",), "cached", "--no-cached"),
     (("skip", "gradient_flow"), "norm", "--norm post, --design scaled"),
     (("attention_branch", "feed_forward_branch"), "norm", "--norm post"),
     (("order",), "design", "--design parallel"),

@@ -114,6 +114,11 @@ RELATIVES: tuple[Relative, ...] = (
                     {"axis", "rows", "first_token", "zero_query", "short_queries", "slope", "duplication"}
                 ),
             ),
+            Look(
+                "over_queries_in_a_block",
+                frozenset({"axis", "rows", "first_token", "zero_query", "slope", "future", "prefix"}),
+                {"block": "full"},
+            ),
             Look("over_heads", frozenset({"axis", "rows"})),
             Look("over_queries_unmasked", frozenset({"rows", "slope", "axis"})),
             Look("over_all", frozenset({"rows", "slope"})),

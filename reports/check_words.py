@@ -105,6 +105,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"it assumes a norm before each branch and a plain skip", "前提是每个分支之前归一化，且残差直接相加"),
     (r"it assumes two sublayers in sequence", "前提是两个子层先后相接"),
     (r"it assumes that every earlier token is visible", "前提是前面的 token 全部可见"),
+    (r"it assumes that fewer queries than keys may be asked", "前提是 query 可以少于 key"),
     (r"it asks for another d_k than the declared width gives", "它需要的 d_k 与所声明的宽度不同"),
     (r"it assumes a known number of heads that nothing mixes", "前提是头数已知，且各头不再混合"),
     (r"it assumes the weights and layers of the reference block", "前提是权重与各层都和参考 block 一致"),

@@ -24,5 +24,5 @@ DETECTOR = Detector(
     threshold=1e-3,
     needs="attention",
     measure=measure,
-    assumes=frozenset({"causal"}),
+    assumes=frozenset({"cached", "causal"}),
 )

@@ -120,6 +120,14 @@ FLAGS: tuple[Flag, ...] = (
         choices=("none", "learned", "sinusoidal", "rope", "alibi"),
     ),
     Flag(
+        "cached",
+        {
+            "en": "attention takes fewer queries than keys, the last ones (default: not asked)",
+            "zh": "attention 可用少于 key 的 query（取最后几个；默认不检验）",
+        },
+        switch=True,
+    ),
+    Flag(
         "window",
         {
             "en": "keys each token sees, its own included (0: all)",

@@ -18,7 +18,7 @@ from tests.quality.foreign.numpy_pieces import (
 )
 from tests.quality.foreign.pairs import Pair
 
-ATTENTION = {"kind": "attention", "heads": 4, "width": 12}
+ATTENTION = {"kind": "attention", "heads": 4}
 
 
 # --- scale --------------------------------------------------------------------------------------------------------

@@ -97,7 +97,8 @@ RESIDUALS = (
 def triangle(report: str, variant: str, hides: Callable[[Array], Array]) -> Pair:
     """Attention that hides where `hides` of its scores is True."""
     wrong = Attention(hide=lambda scores: np.where(hides(scores), scores.dtype.type(-np.inf), scores))
-    return Pair(report, lambda: wrong, Attention, "flipped_triangle", variant, ATTENTION)
+    declared = {**ATTENTION, "cached": True} if variant == "wrong_corner" else ATTENTION
+    return Pair(report, lambda: wrong, Attention, "flipped_triangle", variant, declared)
 
 
 def from_first(scores: Array) -> Array:
