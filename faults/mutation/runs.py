@@ -127,7 +127,7 @@ def _own(project: Path, config: Settings, changes: Touched | None, revision: str
     say("side by side")
     likeness, compared = _likeness(project, config, run)
     return Record(
-        results={key: _plain(result) for key, result in results.items() if not key.startswith(CONTROL)},
+        results={key: asdict(result) for key, result in results.items() if not key.startswith(CONTROL)},
         controls=_controls(results),
         likeness=likeness,
         compared=compared,
@@ -198,10 +198,6 @@ def _controls(results: Mapping[str, pool.Result]) -> tuple[Control, ...]:
         for key, status in expected.items()
         if key in results
     )
-
-
-def _plain(result: pool.Result) -> dict[str, Any]:
-    return {name: value for name, value in asdict(result).items() if name != "key"}
 
 
 def _likeness(

@@ -48,7 +48,7 @@ def touched(project: Path, revision: str) -> Touched:
 
 
 def _differing(project: Path, revision: str, path: str) -> set[str]:
-    now = (project / path).read_bytes().decode() if (project / path).exists() else ""
+    now = (project / path).read_bytes().decode()
     before = _git(project, "show", f"{revision}:./{path}", missing="")
     return differing(before, now)
 

@@ -61,6 +61,7 @@ def test_anything_else_is_refused_in_one_line(content: Any) -> None:
     )
 
 
-def test_text_that_is_no_json_is_refused() -> None:
+@pytest.mark.parametrize("text", ["{", "[" * 100_000], ids=["broken", "deep"])
+def test_text_that_is_no_json_is_refused(text: str) -> None:
     with pytest.raises(FaultsError, match=r"known\.json: found no baseline"):
-        baseline.read("known.json", "{")
+        baseline.read("known.json", text)

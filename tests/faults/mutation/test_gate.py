@@ -237,6 +237,8 @@ def test_there_may_not_be_too_many_equivalents() -> None:
     assert english(judged(four)) == ["equivalents are 4.0 % of all mutants, at most 3 % may be"]
     assert chinese(judged(four)) == ["等价变异体占 4.0 %，最多 3 %"]
     assert judged(four, Bars(equivalents_at_most=4.0)).exit_code == 0
+    half = judged([equivalent("e"), *mutants(KILLED)])
+    assert english(half) == ["equivalents are 50.0 % of all mutants, at most 3 % may be"]
 
 
 def test_what_is_wrong_with_the_list_of_equivalents_fails() -> None:

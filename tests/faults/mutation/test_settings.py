@@ -75,6 +75,7 @@ def test_a_wrong_setting_is_refused_in_one_line(tmp_path: Path, line: str, said:
         settings.load(tmp_path)
     assert str(raised.value).startswith("pyproject.toml, [tool.faults.score] ")
     assert "required are the keys parts, equivalents, proofs, " in str(raised.value)
+    assert str(raised.value).endswith("; parts need name, modules and at_least")
     assert "\n" not in str(raised.value)
 
 

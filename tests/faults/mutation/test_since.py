@@ -108,6 +108,7 @@ def test_a_revision_that_does_not_exist_is_refused_in_one_line(repository: Path)
     ) as error:
         since.touched(repository, "no-such-revision")
     assert "\n" not in str(error.value)
+    assert "Use '--' to separate" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +119,7 @@ def test_a_revision_that_does_not_exist_is_refused_in_one_line(repository: Path)
         (BEFORE.replace("LIMIT = 1", "LIMIT = 2"), {""}),
         (BEFORE + "\n\ndef third():\n    pass\n", {"third"}),
         ("\n\n" + BEFORE, set()),
+        (BEFORE + "SIZE = 1\n", {""}),
         (BEFORE.replace("def same", "@cached\ndef same"), {""}),
     ],
 )
