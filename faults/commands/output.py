@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,9 +33,16 @@ def _shows_lines() -> bool:
     return True
 
 
-def check_file(option: str, name: str, language: str) -> None:
-    """UsageError, before anything is run, where a file of this name could not be written."""
-    found = _obstacle(name)
+STREAMS = ("dev", "proc")
+"""Folders whose names lead to what is open already, such as /dev/stdout."""
+
+
+def check_file(option: str, name: str, language: str, inputs: Iterable[str] = ()) -> None:
+    """UsageError, before anything is run, where a file of this name could not be written, or must not be.
+
+    It must not be one of the `inputs`, nor any Python file that is there: those are somebody's work.
+    """
+    found = _obstacle(name) or _precious(name, inputs)
     if found is not None:
         required = {"en": ", required is a file that can be written", "zh": "；需要一个可以写入的文件"}
         between = {"en": ": found ", "zh": "："}
@@ -46,14 +53,28 @@ def _obstacle(name: str) -> Text | None:
     """Why no file of this name can be written, None if one can."""
     path = Path(name)
     try:
+        path.resolve()  # a link that leads to itself raises
         if not name or path.is_dir():
             return {"en": "a folder", "zh": "是文件夹"} if name else {"en": "no name", "zh": "名称为空"}
         if not path.parent.is_dir():
             return {"en": f"no folder {str(path.parent)!r}", "zh": f"文件夹 {str(path.parent)!r} 不存在"}
         if not os.access(path if path.exists() else path.parent, os.W_OK):
             return {"en": "no permission to write there", "zh": "没有写入权限"}
-    except OSError as error:
-        return {"en": str(error.strerror), "zh": str(error.strerror)}
+    except (OSError, RuntimeError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        return {"en": said, "zh": said}
+    return None
+
+
+def _precious(name: str, inputs: Iterable[str]) -> Text | None:
+    """What would be lost if this file were replaced; None where nothing would."""
+    path = place(name)
+    if path.is_file() and Path(name).absolute().parts[1:2] and Path(name).absolute().parts[1] in STREAMS:
+        return {"en": "a stream that is open already", "zh": "已经打开的输出流"}
+    if path.is_file() and path.suffix == ".py":
+        return {"en": "a Python file, which would be lost", "zh": "Python 文件，写入会使其丢失"}
+    if any(path == place(one) for one in inputs):
+        return {"en": "the file that is read", "zh": "正要读取的文件"}
     return None
 
 

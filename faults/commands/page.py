@@ -96,7 +96,7 @@ def _check(options: argparse.Namespace, language: str) -> None:
     if options.out is None and not folders:
         options.out = DEFAULT_OUT
     if options.out is not None:
-        output.check_file("--out", options.out, language)
+        output.check_file("--out", options.out, language, inputs=[options.saved] if options.saved else [])
     for kind, name in folders:
         _check_folder(f"--{kind}", name, language)
 

@@ -120,3 +120,33 @@ def test_a_lone_surrogate_does_not_stop_the_report(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     output.write_file("--json", str(file), json.dumps({"name": "\udc80"}, ensure_ascii=False))
     assert json.loads(file.read_text(encoding="utf-8")) == {"name": "\udc80"}
+
+
+def test_somebodys_python_file_is_never_an_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text("x = 1\n")
+    assert main(["run", "missing_scale", "--examples", "1", "--json", str(mine)]) == 2
+    assert main(["check", f"{mine}:f", "--kind", "attention", "--json", str(mine)]) == 2
+    assert main(["clean-room", str(mine), "--json", str(mine), "--out", str(tmp_path / "out")]) == 2
+    assert mine.read_text() == "x = 1\n"
+    assert "a Python file, which would be lost" in capsys.readouterr().err
+
+
+def test_a_saved_report_is_not_replaced_by_the_page_drawn_from_it(tmp_path: Path) -> None:
+    saved = tmp_path / "report.json"
+    saved.write_text("{}")
+    assert main(["page", "--from", str(saved), "--out", str(saved)]) == 2
+    assert saved.read_text() == "{}"
+
+
+def test_a_stream_that_leads_to_a_file_is_not_replaced(tmp_path: Path) -> None:
+    with (tmp_path / "log.txt").open("w+") as log:
+        log.write("kept")
+        log.flush()
+        assert main(["run", "missing_scale", "--json", f"/dev/fd/{log.fileno()}"]) == 2
+    assert (tmp_path / "log.txt").read_text() == "kept"
+
+
+def test_a_link_that_leads_to_itself_is_a_usage_error(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert main(["run", "missing_scale", "--json", str(tmp_path / "loop")]) == 2
