@@ -108,7 +108,7 @@ class _Reader:
         real: Mapping[str, Function],
     ) -> None:
         """Every mutant in the text has an entry and the other way round, and the text is that of the source."""
-        written = {name.rpartition(".")[2] for name in mutated if _is_mutant(name)}
+        written = {bare(name) for name in mutated if is_mutant(name)}
         listed = {bare(key) for key in codes}
         if written != listed:
             name = min(written ^ listed)
@@ -126,7 +126,7 @@ class _Reader:
         mutated: Mapping[str, Function],
         real: Mapping[str, Function],
     ) -> Iterator[Mutant]:
-        by_bare = {name.rpartition(".")[2]: function for name, function in mutated.items()}
+        by_bare = {bare(name): function for name, function in mutated.items()}
         for key, code in codes.items():
             function = real.get(original_name(bare(key)))
             if function is None or bare(key) not in by_bare:
@@ -159,7 +159,8 @@ def original_name(generated: str) -> str:
     return head.removeprefix("x_")
 
 
-def _is_mutant(name: str) -> bool:
+def is_mutant(name: str) -> bool:
+    """Whether a generated function is a mutant, not the copy of the original."""
     return NUMBERED in name and not name.endswith(ORIGINAL)
 
 

@@ -6,15 +6,18 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from faults import registry
 from faults.model import Fault, Status, Variant
-from faults.mutation import edits, finished, settings
+from faults.mutation import edits, finished, processes, settings
+from faults.mutation.functions import change as changed
 from faults.mutation.functions import functions, renamed, rewritten
 from faults.mutation.model import Change, Mutant, Origin, Place
 from faults.mutation.settings import Settings
 
+GENERATE = Path(__file__).with_name("generate.py")
 PLUGIN = ("-p", "faults.mutation.injected", "--fault")
 
 
@@ -176,12 +179,46 @@ def _injection(project: Path, fault: Fault, variant: Variant) -> Change:
 
 
 def child_process(project: Path, config: Settings, mutants: Sequence[Mutant]) -> list[Program]:
-    """Mutants that no test reached in its own process, in modules declared to run in a child process only."""
-    return [
-        Program(mutant, mutated_text(project, mutant), (config.child_process[mutant.module],))
-        for mutant in mutants
-        if mutant.module in config.child_process and mutant.status is Status.NO_COVERAGE
+    """Mutants in modules declared to run in a child process only, with the tests that start it.
+
+    Those that no test reached in its own process; and, of files that mutmut must leave alone because they are read as
+    text, those that mutmut would have made.
+    """
+    unreached = [mutant for mutant in mutants if mutant.status is Status.NO_COVERAGE]
+    programs = [
+        Program(mutant, mutated_text(project, mutant), (tests,))
+        for mutant in unreached
+        if (tests := declared(config, mutant.module))
     ]
+    run = {mutant.change.path for mutant in mutants}
+    left = [path for path in source_files(project) if path not in run and declared(config, module_of(path))]
+    return programs + (_generated(project, config, left) if left else [])
+
+
+def declared(config: Settings, module: str) -> tuple[str, ...]:
+    """The tests for a module that only runs in a child process; none for any other."""
+    found = (tests for pattern, tests in config.child_process.items() if fnmatchcase(module, pattern))
+    return next(found, ())
+
+
+def _generated(project: Path, config: Settings, paths: Sequence[str]) -> list[Program]:
+    variables = processes.environment(PYTHONPATH=str(project))
+    texts = processes.ask(["-P", str(GENERATE)], paths, project, variables)
+    return [program for path in paths for program in _of_file(project, config, path, texts[path])]
+
+
+def _of_file(project: Path, config: Settings, path: str, mutated: str) -> Iterator[Program]:
+    """The mutants in one file's text, each as a program."""
+    source, module = (project / path).read_bytes().decode(), module_of(path)
+    real = functions(source)
+    tests = declared(config, module)
+    for name, copy in functions(mutated).items():
+        if finished.is_mutant(name):
+            function = real[finished.original_name(name)]
+            lines = renamed(copy, function.name).lines
+            key = f"{module}.{finished.bare(name)}"
+            mutant = Mutant(key, module, Origin.MUTMUT, changed(path, function, lines), None, tests=tests)
+            yield Program(mutant, rewritten(source, function, lines), (tests,))
 
 
 def mutated_text(project: Path, mutant: Mutant) -> str:
@@ -189,7 +226,7 @@ def mutated_text(project: Path, mutant: Mutant) -> str:
     path = mutant.change.path
     source = (project / path).read_bytes().decode()
     copies = functions((project / finished.FOLDER / path).read_bytes().decode())
-    mutated = next(copies[name] for name in copies if name.rpartition(".")[2] == finished.bare(mutant.key))
+    mutated = next(copies[name] for name in copies if finished.bare(name) == finished.bare(mutant.key))
     function = functions(source)[mutant.change.function]
     return rewritten(source, function, renamed(mutated, function.name).lines)
 

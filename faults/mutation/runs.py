@@ -16,7 +16,7 @@ from typing import Any
 from faults.model import Control, FaultsError, Status, Text
 from faults.mutation import controls, finished, own, pool, processes, proofs, record, settings, since
 from faults.mutation.functions import functions, rewritten
-from faults.mutation.model import Likeness, Origin, Run
+from faults.mutation.model import Likeness, Run
 from faults.mutation.own import Program
 from faults.mutation.record import Record
 from faults.mutation.settings import Settings
@@ -221,17 +221,19 @@ def read(project: Path, config: Settings) -> Run:
     run = finished.read(project)
     programs = everything(project, config, run, own.Tests(project, run))
     mutants = [record.decided(mutant, kept.results) for mutant in run.mutants]
+    known = {mutant.key for mutant in run.mutants}
     mutants += [
         record.decided(program.mutant, kept.results)
         for program in programs
-        if program.mutant.origin is not Origin.MUTMUT
+        if program.mutant.key not in known
     ]
-    counted, known = controls.apart(mutants, config.controls)
-    settled, unproved = proofs.proved(project, config, counted, bool(kept.since))
+    counted, held = controls.apart(mutants, config.controls)
+    texts = {program.mutant.key: program.text for program in programs}
+    settled, unproved = proofs.proved(project, config, counted, texts, bool(kept.since))
     paths = sorted({mutant.change.path for mutant in settled})
     return Run(
         settled,
-        (*known, *kept.controls),
+        (*held, *kept.controls),
         (*kept.broken, *run.broken, *record.changed(project, kept, paths)),
         unproved,
         kept.since,

@@ -34,7 +34,7 @@ class Settings:
     controls: str = ""
     """Module with `must_die` and `must_live`, mutated with the rest."""
     child_process: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Modules that only run in a child process, and the tests that start it."""
+    """Shell patterns of modules that only run in a child process, and the tests that start it."""
 
 
 _KEYS: dict[str, tuple[type, ...]] = {

@@ -169,6 +169,24 @@ def test_a_mutant_of_a_declared_module_that_no_test_reached_is_tested_in_its_chi
     assert own.child_process(folder, Settings(), mutants) == []
 
 
+def test_a_file_that_mutmut_must_leave_alone_has_its_mutants_all_the_same(folder: Path) -> None:
+    put(folder / "shop/guest/far.py", "class Far:\n    def away(self, a):\n        return a + 1\n")
+    config = Settings(child_process={"shop.guest.*": ("tests/test_guest.py",), "shop.*": ()})
+    programs = own.child_process(folder, config, finished.read(folder).mutants)
+    by_change = {program.mutant.change.after: program for program in programs}
+    # What mutmut 3.8 makes of a + 1.
+    assert set(by_change) == {"return a - 1", "return a + 2"}
+    program = by_change["return a - 1"]
+    assert (program.mutant.module, program.mutant.origin) == ("shop.guest.far", Origin.MUTMUT)
+    assert (program.mutant.status, program.mutant.change.function) == (None, "Far.away")
+    assert program.mutant.key.startswith("shop.guest.far.xǁFarǁaway__mutmut_")
+    assert (program.path, program.text) == (
+        "shop/guest/far.py",
+        "class Far:\n    def away(self, a):\n        return a - 1\n",
+    )
+    assert program.stages == (program.mutant.tests,) == (("tests/test_guest.py",),)
+
+
 def test_the_text_of_a_mutant_is_plain_python(folder: Path) -> None:
     larger = next(mutant for mutant in finished.read(folder).mutants if mutant.key == LARGER)
     text = own.mutated_text(folder, larger)

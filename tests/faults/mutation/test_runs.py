@@ -7,14 +7,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from faults.model import Control, FaultsError, Status
-from faults.mutation import own, pool, processes, proofs, record, runs, since
+from faults.mutation import own, pool, processes, record, runs, since
 from faults.mutation.model import Likeness, Run
 from faults.mutation.pool import Result, Task
 from faults.mutation.record import Record
@@ -394,14 +394,20 @@ def test_without_anything_to_prove_no_process_is_started(
     assert "not needed: its mutant was killed" in line["en"]
 
 
-def test_the_text_of_a_mutant_of_our_own_has_its_change(tmp_path: Path) -> None:
+def test_equivalents_of_our_own_are_proved_too(tmp_path: Path) -> None:
+    entry = "function: shop.box, line: LIMIT = 3, mutated: LIMIT = 4, reason: unused, proof: inputs"
     put(tmp_path / "pyproject.toml", PYPROJECT)
-    run = runs.read(project(tmp_path), Settings(constants=("shop",)))
-    text = proofs.changed_text(tmp_path, run.mutants[-1])
-    assert text == SOURCE.replace("LIMIT = 3", "LIMIT = 4")
-    assert proofs.changed_text(tmp_path, run.mutants[0]) == SOURCE.replace(
-        "first > second", "first >= second"
-    )
+    put(project(tmp_path) / "same.yaml", f"[{{{entry}, inputs: pairs, extremes: [zero]}}]")
+    put(tmp_path / "mutants/faults-score.json", "{}")
+    own_mutant = {"status": "survived", "reason": "", "killed_by": "", "seconds": 1.0}
+    record.write(tmp_path, Record(results={"shop.box:constant_1": own_mutant}))
+    put(tmp_path / "proofs.py", "")
+    (line,) = runs.read(tmp_path, replace(CONFIG, constants=("shop",))).unproved
+    # A constant has no function to be called; the proof begins with the right text and ends there.
+    assert "not proved: AttributeError: " in line["en"]
+    put(tmp_path / "same.yaml", f"[{{{entry.replace('inputs', 'bytecode')}}}]")
+    (line,) = runs.read(tmp_path, replace(CONFIG, constants=("shop",))).unproved
+    assert line["en"].endswith("not proved: the bytecode differs")
 
 
 def test_a_list_that_does_not_exist_is_empty(tmp_path: Path) -> None:
