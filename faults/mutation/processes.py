@@ -17,6 +17,8 @@ VARIABLES = {
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONHASHSEED": "0",
     "FAULTS_MUTATION": "1",
+    # Where the score itself is being mutated, its children are not.
+    "MUTANT_UNDER_TEST": "",
 }
 
 

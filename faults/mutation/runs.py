@@ -208,7 +208,7 @@ def _likeness(
         return (), None
     keys = [m.key for m in run.mutants if m.module.startswith("core.") and m.status is not Status.TIMEOUT]
     folder = project / finished.FOLDER
-    variables = processes.environment(PYTHONPATH=str(folder), MUTANT_UNDER_TEST="")
+    variables = processes.environment(PYTHONPATH=str(folder))
     found = processes.ask(["-m", "faults.mutation.likeness"], keys, folder, variables)
     return tuple(Likeness(name, tuple(alike)) for name, alike in found.items()), len(keys)
 
