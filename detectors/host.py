@@ -37,8 +37,18 @@ PATIENCE = 0.05
 """Seconds between looks at whether the child is still there."""
 
 # The child gives its subject other files 0, 1 and 2 before anything of the user's is imported.
+# A parent that is killed cannot end its child any more: a thread that waits for the end of a pipe does.
 BOOT = """
-import os, sys, types
+import os, signal, sys, threading, types
+def outlive(lifeline):
+    try:
+        os.read(lifeline, 1)
+    except OSError:
+        return
+    os.killpg(0, signal.SIGKILL)
+lifeline = int(sys.argv.pop(1))
+if lifeline:
+    threading.Thread(target=outlive, args=(lifeline,), daemon=True).start()
 pipes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
 nowhere = os.open(os.devnull, os.O_RDWR)
 for number in range(3):
@@ -82,7 +92,7 @@ class Guest:
         self.timeout = timeout
         self.lost: str | None = None
         self._python = python or sys.executable
-        self._process = _spawn(self._python, folder)
+        self._process, self._lifeline = _spawn(self._python, folder)
         # Buffers of our own over raw pipes: a raw one can be closed while a thread is stuck in it.
         self._writer = io.BufferedWriter(_raw(self._process.stdin))
         self._reader = io.BufferedReader(_raw(self._process.stdout))
@@ -126,6 +136,9 @@ class Guest:
             self._worker.join(1.0)
         for pipe in (self._process.stdin, self._process.stdout):
             _raw(pipe).close()
+        if self._lifeline:
+            os.close(self._lifeline)
+            self._lifeline = 0
 
     def _exchange(self, header: dict[str, Any], arrays: list[Array]) -> Answer | None:
         """The answer, or None where the child hung or ended. In a thread: a pipe that is stuck cannot be left."""
@@ -196,24 +209,36 @@ def judged(found: Answer) -> Answer:
     return found
 
 
-def _spawn(python: str, folder: str | None) -> subprocess.Popen[bytes]:
+def _spawn(python: str, folder: str | None) -> tuple[subprocess.Popen[bytes], int]:
+    """The child, and the end of its lifeline that is ours: the child dies when it closes (0 where it has none)."""
+    theirs, ours = os.pipe() if os.name == "posix" else (0, 0)
+    try:
+        return _started(python, folder, theirs), ours
+    except OSError as error:
+        if ours:
+            os.close(ours)
+        what = folder if folder is not None and not os.path.isdir(folder) else python
+        raise GuestError(f"{what} cannot be used: {error.strerror}; required: a Python interpreter") from None
+    finally:
+        if theirs:
+            os.close(theirs)
+
+
+def _started(python: str, folder: str | None, lifeline: int) -> subprocess.Popen[bytes]:
     # One thread: the arrays are tiny, and waking a second one costs more than it brings.
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     fixed = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
-    try:
-        return subprocess.Popen(
-            [python, "-c", BOOT, *SOURCES],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            cwd=folder,
-            env={**threads, **os.environ, **fixed},
-            start_new_session=os.name == "posix",
-        )
-    except OSError as error:
-        what = folder if folder is not None and not os.path.isdir(folder) else python
-        raise GuestError(f"{what} cannot be used: {error.strerror}; required: a Python interpreter") from None
+    return subprocess.Popen(
+        [python, "-c", BOOT, str(lifeline), *SOURCES],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+        cwd=folder,
+        env={**threads, **os.environ, **fixed},
+        start_new_session=os.name == "posix",
+        pass_fds=(lifeline,) if lifeline else (),
+    )
 
 
 def _raw(pipe: IO[bytes] | None) -> io.FileIO:

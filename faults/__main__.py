@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
+
+if __name__ == "__main__":
+
+    def interrupted(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        """Answers an interrupt while the rest is still being loaded, when nobody else does yet."""
+        if kind is KeyboardInterrupt:
+            os.write(2, b"faults: interrupted\n")
+            os._exit(130)
+        sys.__excepthook__(kind, error, trace)
+
+    sys.excepthook = interrupted
+
+import errno
+import signal
 import traceback
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from typing import Any, NoReturn
 
 from faults import __version__, language, siblings
 from faults.commands import VERBS, program
@@ -22,27 +36,45 @@ NO_ROOM = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG)
 BROKEN_PIPE = 141
 """128 + SIGPIPE, what a shell reports for a program that wrote to a pipe nobody reads: never a pass."""
 
+ENDING = ("SIGTERM", "SIGHUP")
+"""Signals on which everything is put back and every child ended before this process does."""
+
 
 def entry() -> None:
     """Run the command line of this process and end it with the exit code."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character gets "?", not a UnicodeEncodeError.
         getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
+    for name in ENDING:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores one
+            signal.signal(number, leave)
     sys.exit(main(sys.argv[1:]))
+
+
+def leave(number: int, frame: Any) -> NoReturn:
+    """End with 128 + the number of the signal, by way of every `finally`."""
+    raise SystemExit(128 + number)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Exit code of one command line; every error becomes one line on stderr."""
     try:
-        siblings.pin()
-        code = dispatch(list(arguments))
+        code = finished(list(arguments))
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
-    except SystemExit as stop:
-        return complain(stop.code, 1) if isinstance(stop.code, str) else int(stop.code or 0)
     except (Exception, KeyboardInterrupt) as error:
         return report(error, language.resolve(language.asked(arguments)))
+
+
+def finished(arguments: list[str]) -> int:
+    """The exit code, also of what ends the program by itself, as help does."""
+    try:
+        siblings.pin()
+        return dispatch(arguments)
+    except SystemExit as stop:
+        return complain(stop.code, 1) if isinstance(stop.code, str) else int(stop.code or 0)
 
 
 def dispatch(arguments: list[str]) -> int:
@@ -103,11 +135,25 @@ def report(error: BaseException, spoken: str) -> int:
         return complain({"en": "interrupted", "zh": "已中断"}[spoken], INTERRUPTED)
     if isinstance(error, FaultsError):
         return complain(str(error), error.exit_code)
+    if isinstance(error, FileNotFoundError) and not here():
+        text = {
+            "en": "the current folder is gone; change to one that exists",
+            "zh": "当前文件夹已不存在；请换到一个存在的文件夹",
+        }
+        return complain(text[spoken], INTERNAL_ERROR)
     if os.environ.get("FAULTS_TRACEBACK") == "1":
         traceback.print_exception(error)
     kind = {"en": "internal error", "zh": "内部错误"}[spoken]
     more = {"en": " (FAULTS_TRACEBACK=1 shows where)", "zh": "（FAULTS_TRACEBACK=1 可查看出错位置）"}[spoken]
     return complain(f"{kind}: {type(error).__name__}: {error}{more}", INTERNAL_ERROR)
+
+
+def here() -> bool:
+    """Whether there is a current folder: the one a process was started in can be taken away."""
+    try:
+        return os.path.isdir(os.getcwd())
+    except OSError:
+        return False
 
 
 def complain(message: str, code: int) -> int:

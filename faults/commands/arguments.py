@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from faults.language import LANGUAGES, say
 from faults.model import Text, UsageError
@@ -72,6 +73,10 @@ class Parser(argparse.ArgumentParser):
             return text
         text = text.replace(OWN_WORDS["usage"]["en"], OWN_WORDS["usage"]["zh"], 1)
         return re.sub(r"(?m)^(\w+):$", "\\1：", text)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse keeps quiet about a stdout that takes no more, and the exit code would be that of success.
+        (file or sys.stderr).write(message)
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError with argparse's message in our language, and what to do next."""

@@ -86,16 +86,17 @@ def place(name: str) -> Path:
 def write_file(option: str, name: str, text: str) -> None:
     """Write a file whole: an existing one is replaced in one step or, if anything fails, stays as it was."""
     with _readable(option, name):
-        # A link stays a link: what it points to is replaced.
-        path = place(name)
         content = text.encode("utf-8", "backslashreplace")
-        if path.exists() and not path.is_file():
-            path.write_bytes(content)
+        if os.path.exists(name) and not os.path.isfile(name):
+            # By its own name: what /dev/fd/3 resolves to, when it is a pipe, cannot be opened.
+            Path(name).write_bytes(content)
         else:
-            _replace(path, content)
+            # A link stays a link: what it points to is replaced.
+            replace(place(name), content)
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace(path: Path, content: bytes) -> None:
+    """Puts a file of this content there in one step, in place of a file or a link; raises OSError."""
     temporary = path.with_name(f".faults.{os.getpid()}.tmp")
     try:
         with temporary.open("xb") as file:

@@ -154,6 +154,28 @@ def test_an_interrupt_while_waiting_kills_the_child_and_exits_with_130(tmp_path:
     assert not _alive(child)
 
 
+SPINNING = "import os\nopen('pid', 'w').write(str(os.getpid()))\nwhile True: pass\n"
+
+
+@pytest.mark.parametrize("verb", [["check", "slow.py:block"], ["clean-room", "slow.py"]])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)]
+)
+def test_whatever_ends_the_parent_ends_a_child_that_is_busy(
+    verb: list[str], number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    (tmp_path / "slow.py").write_text(SPINNING)
+    home = Path(__file__).resolve().parents[2]
+    environment = {**os.environ, "PYTHONPATH": str(home)}
+    command = [sys.executable, "-m", "faults", *verb]
+    waiting = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
+    child = _number(tmp_path / "pid")
+    waiting.send_signal(number)
+    _, said = waiting.communicate(timeout=30)
+    assert (waiting.returncode, said) == (code, b"")
+    assert not _alive(child)
+
+
 def test_a_copy_that_lives_on_holds_nobody_up(hostile: Path) -> None:
     home = Path(__file__).resolve().parents[2]
     command = [sys.executable, "-W", "error", "-m", "faults", "check", f"{hostile}:leaves_a_copy_behind"]

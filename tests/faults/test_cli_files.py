@@ -116,6 +116,17 @@ def test_what_is_not_a_file_is_written_to_and_not_replaced(tmp_path: Path) -> No
     assert pipe.is_fifo()
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="no /dev/fd on this system")
+def test_a_pipe_that_is_open_is_written_to_by_its_number(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    name = f"/dev/fd/{writing}"
+    output.check_file("--json", name, "en")
+    output.write_file("--json", name, "new")
+    assert os.read(reading, 10) == b"new"
+    os.close(reading)
+    os.close(writing)
+
+
 def test_a_lone_surrogate_does_not_stop_the_report(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     output.write_file("--json", str(file), json.dumps({"name": "\udc80"}, ensure_ascii=False))

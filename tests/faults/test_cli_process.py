@@ -94,10 +94,11 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
-def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", [["list"], ["check", "--help"], ["--help"]])
+def test_a_full_disk_is_one_line(arguments: list[str], tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(HOME), "LC_ALL": "C.UTF-8"}
     with open("/dev/full", "wb") as full:
-        command = [sys.executable, "-m", "faults", "list"]
+        command = [sys.executable, "-m", "faults", *arguments]
         done = subprocess.run(
             command,
             cwd=tmp_path,
@@ -109,6 +110,44 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
         )
     assert done.returncode == 3
     assert done.stderr.decode().splitlines() == ["faults: stdout cannot be written (No space left on device)"]
+
+
+LOADING = """
+import os, signal, sys
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == "faults.language":
+            os.kill(os.getpid(), signal.SIGINT)
+
+import faults, runpy
+sys.meta_path.insert(0, Interrupts())
+runpy.run_module("faults", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_an_interrupt_while_the_program_is_loaded_is_one_line(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(HOME)}
+    command = [sys.executable, "-c", LOADING, "list"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"faults: interrupted\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere a folder in use cannot be taken away")
+def test_a_current_folder_that_is_gone_is_one_line(tmp_path: Path) -> None:
+    program = (
+        "import os; os.rmdir(os.getcwd()); from faults.__main__ import main; exit(main(['check', 'x.py:y']))"
+    )
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(HOME), "LC_ALL": "C.UTF-8"}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=gone, env=environment, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 3
+    assert done.stderr == b"faults: the current folder is gone; change to one that exists\n"
 
 
 def test_a_terminal_without_line_drawing_gets_ascii(tmp_path: Path) -> None:
