@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from detectors import declaration, layout, roles
 from detectors.block.skip import LARGE
+from detectors.declaration import Declaration
 from detectors.fixtures import Extents, Fixture
 from detectors.host import HOME, OURS, GuestError, Host, SubjectRaised
 from detectors.observation import plain
@@ -101,19 +102,7 @@ class Foreign:
 
     def fixture(self, tokens: int, batch: int = 2, seed: int = 0) -> Fixture:
         """Tokens of the subject's own width or vocabulary; `heads` is 1 where it is not known."""
-        declared = self.declared
-        heads = declared.heads or (HEADS_ASKED if declared.kind == "attention" and not declared.width else 1)
-        extents = Extents(
-            batch=batch,
-            tokens=tokens,
-            heads=heads,
-            kv_heads=declared.kv_heads or heads,
-            head_width=(declared.width or 4 * heads) // heads,
-            dtype=declared.dtype,
-            norm_kind=declared.norm_kind,
-            vocab=min(declared.vocab or 0, VOCABULARY) if declared.kind == "model" else 0,
-        )
-        return Fixture(extents, seed)
+        return fixture(self.declared, tokens, batch, seed)
 
     def blocks(self) -> list[str]:
         """Names of the blocks inside a model that it calls with x alone; none for anything but a torch model."""
@@ -256,6 +245,22 @@ class Foreign:
     def _sites(self, x: Array) -> Sequence[Site]:
         found: list[Site] = self._ask("sites", [x])[0]["sites"]
         return found
+
+
+def fixture(declared: Declaration, tokens: int, batch: int = 2, seed: int = 0) -> Fixture:
+    """Tokens of the declared width or vocabulary; `heads` is 1 where it is not known."""
+    heads = declared.heads or (HEADS_ASKED if declared.kind == "attention" and not declared.width else 1)
+    extents = Extents(
+        batch=batch,
+        tokens=tokens,
+        heads=heads,
+        kv_heads=declared.kv_heads or heads,
+        head_width=(declared.width or 4 * heads) // heads,
+        dtype=declared.dtype,
+        norm_kind=declared.norm_kind,
+        vocab=min(declared.vocab or 0, VOCABULARY) if declared.kind == "model" else 0,
+    )
+    return Fixture(extents, seed)
 
 
 def load(host: Host, target: Target) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,12 +28,19 @@ class Request:
     seed: int = 0
 
 
-def answers(request: Request) -> list[Answer]:
-    """The subject's answer, then those of its blocks; an answer without findings where it cannot be used."""
+def answers(
+    request: Request, afterwards: Callable[[list[Answer]], None] = lambda found: None
+) -> list[Answer]:
+    """The subject's answer, then those of its blocks; an answer without findings where it cannot be used.
+
+    `afterwards` is handed them while the subjects can still be called.
+    """
     try:
         target = Target.parse(request.subject, request.init)
         with Guest(request.python, request.folder, request.timeout) as guest:
-            return _all(guest, target, request)
+            found = _all(guest, target, request)
+            afterwards(found)
+            return found
     except Question as question:
         return [Answer(request.subject, cause=str(question), code=USAGE)]
     except (GuestError, SubjectRaised) as error:

@@ -35,9 +35,9 @@ def _blocks(answer: Answer, language: str, verbosity: int) -> list[Block]:
     title = Heading(f"{VERDICTS[answer.verdict][language]} {answer.subject}")
     if answer.checked is None:
         return [title, Lines([translated(answer.cause, language)])]
-    counts = Lines([_counts(answer.checked, language)])
-    facts = Facts([*_diagnosis(answer, language), *_remarks(answer, language)])
-    return [title, _table(answer.checked, language, verbosity), counts, facts]
+    measured = Lines([counts(answer.checked, language)])
+    facts = Facts([*diagnosis(answer, language), *remarks(answer, language)])
+    return [title, _table(answer.checked, language, verbosity), measured, facts]
 
 
 def _table(checked: Checked, language: str, verbosity: int) -> Grid:
@@ -47,14 +47,13 @@ def _table(checked: Checked, language: str, verbosity: int) -> Grid:
 
 
 def _row(finding: Finding, language: str, verbosity: int) -> list[str]:
-    why = _why(finding, language)
     law = f"\n{finding.detector.law[language]}" if verbosity > 0 else ""
     return [
         finding.detector.name,
         figures.value(finding.value),
         figures.value(finding.detector.threshold),
         contract_verdict(finding, language),
-        why + law,
+        why(finding, language) + law,
     ]
 
 
@@ -63,12 +62,14 @@ def contract_verdict(finding: Finding, language: str) -> str:
     return (BROKEN_CONTRACT if finding.verdict == BROKEN else VERDICTS[finding.verdict])[language]
 
 
-def _why(finding: Finding, language: str) -> str:
+def why(finding: Finding, language: str) -> str:
+    """Why a contract applies, could not be observed, or says nothing here."""
     reason = translated(finding.reason, language)
     return reason if finding.verdict in (UNSEEN, INAPPLICABLE) else say("applies", language, reason=reason)
 
 
-def _counts(checked: Checked, language: str) -> str:
+def counts(checked: Checked, language: str) -> str:
+    """How many contracts were measured, are broken, and were not asked."""
     verdicts = [finding.verdict for finding in checked.findings]
     return say(
         "counts",
@@ -80,7 +81,8 @@ def _counts(checked: Checked, language: str) -> str:
     )
 
 
-def _diagnosis(answer: Answer, language: str) -> list[tuple[str, str]]:
+def diagnosis(answer: Answer, language: str) -> list[tuple[str, str]]:
+    """(label, text): the defects named, the next one, the evidence, the repair, the smallest witness."""
     checked = answer.checked
     if checked is None or not checked.broken:
         return [(say("verdict", language), MEANING[answer.verdict][language])]
@@ -145,7 +147,7 @@ def _witness(answer: Answer, language: str) -> list[tuple[str, str]]:
     return [(say("witness", language), said)]
 
 
-def _remarks(answer: Answer, language: str) -> list[tuple[str, str]]:
+def remarks(answer: Answer, language: str) -> list[tuple[str, str]]:
     """What was declared or read, what would make it right, and what was done to the subject."""
     pairs = [(say("examined", language), _examined(answer, language))]
     advice = say("list", language).join(say("declare", language, flags=flags) for flags in answer.advice)

@@ -241,16 +241,25 @@ def _turned(weights: Any) -> bool:
     return bool(looked_at(weights.swapaxes(-1, -2))["future"] == 0 and looked_at(weights)["future"] != 0)
 
 
+DRAWN_UP_TO = 16
+"""Queries and keys, at most, of weights that are handed back themselves."""
+
+
 def looked_at(weights: Any) -> dict[str, Any]:
-    """Row sums, weight on the future and on the own token of weights [..., query, key], aligned to the last query."""
+    """Row sums, weight on the future and on the own token of weights [..., query, key], aligned to the last query.
+
+    mean: the weights themselves, averaged over all axes before; None where they are many.
+    """
     numpy = sys.modules["numpy"]
     queries, keys = weights.shape[-2:]
     ahead = numpy.arange(keys) - numpy.arange(queries)[:, None] - (keys - queries)
     future = numpy.where(ahead > 0, weights, 0.0)
     own = weights[..., ahead == 0]
+    mean = weights.reshape(-1, queries, keys).mean(axis=0)
     return {
         "rows": float(numpy.abs(weights.sum(axis=-1) - 1).max()),
         "future": float(numpy.abs(future).max()),
         "own": float(numpy.mean(~(own > 0))),
         "shape": list(weights.shape),
+        "mean": mean.tolist() if max(queries, keys) <= DRAWN_UP_TO else None,
     }

@@ -18,6 +18,7 @@ from faults.model import UsageError
 
 if TYPE_CHECKING:  # numpy loads only once the command line is known to be sound
     from faults.answers import Answer
+    from faults.subjects import Request
 
 
 def main(argv: list[str]) -> int:
@@ -25,7 +26,7 @@ def main(argv: list[str]) -> int:
     options = parse(argv)
     style, files = output.style(options.format, options.lang), check(options)
     found = _measured(options, declared(options))
-    _complain(found, options.lang)
+    complain(found, options.lang)
     return _deliver(found, options, style, files)
 
 
@@ -41,6 +42,19 @@ def _parser(language: str) -> Parser:
     words = {name: say(text, language) for name, text in HELP.items()}
     parser = Parser("check", VERBS["check"], language)
     parser.add_argument("subjects", nargs="+", metavar="SUBJECT", help=words["subjects"])
+    describing(parser, language)
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help=words["seed"])
+    parser.add_argument("--json", metavar="FILE", help=words["json"])
+    parser.add_argument("--junitxml", metavar="FILE", help=words["junitxml"])
+    parser.add_argument("--format", metavar="NAME", help=words["format"])
+    parser.add_argument("-q", "--quiet", action="store_true", help=words["quiet"])
+    parser.add_argument("-v", "--verbose", action="store_true", help=words["verbose"])
+    return parser
+
+
+def describing(parser: argparse.ArgumentParser, language: str) -> None:
+    """Adds the options that say how a subject is built, called and judged."""
+    words = {name: say(text, language) for name, text in HELP.items()}
     parser.add_argument("--init", metavar="EXPR", default="", help=words["init"])
     parser.add_argument("--python", metavar="EXE", help=words["python"])
     parser.add_argument("--cwd", metavar="DIR", help=words["cwd"])
@@ -55,28 +69,26 @@ def _parser(language: str) -> Parser:
                 flag.option, type=flag.kind, choices=flag.choices, metavar=flag.metavar, help=text
             )
     parser.add_argument("--strict", action="store_true", help=words["strict"])
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help=words["seed"])
-    parser.add_argument("--json", metavar="FILE", help=words["json"])
-    parser.add_argument("--junitxml", metavar="FILE", help=words["junitxml"])
-    parser.add_argument("--format", metavar="NAME", help=words["format"])
-    parser.add_argument("-q", "--quiet", action="store_true", help=words["quiet"])
-    parser.add_argument("-v", "--verbose", action="store_true", help=words["verbose"])
-    return parser
 
 
 def check(options: argparse.Namespace) -> dict[str, str]:
     """Refuse what cannot be meant, before anything runs; returns option -> file."""
-    if not 0 < options.timeout < math.inf:
-        raise _usage(options, f"--timeout: found {options.timeout:g}, required is more than 0 seconds")
-    if options.seed < 0:
-        raise _usage(options, f"--seed: found {options.seed}, required is 0 or more")
+    check_described(options)
     if options.quiet and options.verbose:
         raise _usage(options, "found -q and -v, required is one of them")
     if options.init and len(options.subjects) > 1:
         raise _usage(options, "--init builds one subject, found several; check them one by one")
+    return _files(options)
+
+
+def check_described(options: argparse.Namespace) -> None:
+    """UsageError for a time, a seed or a folder that cannot be meant."""
+    if not 0 < options.timeout < math.inf:
+        raise _usage(options, f"--timeout: found {options.timeout:g}, required is more than 0 seconds")
+    if options.seed < 0:
+        raise _usage(options, f"--seed: found {options.seed}, required is 0 or more")
     if options.cwd is not None and not os.path.isdir(options.cwd):
         raise _usage(options, f"--cwd: found no folder {options.cwd!r}, required is a folder")
-    return _files(options)
 
 
 def _files(options: argparse.Namespace) -> dict[str, str]:
@@ -103,17 +115,21 @@ def declared(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _measured(options: argparse.Namespace, given: Mapping[str, Any]) -> list[Answer]:
-    from faults.subjects import Request, answers
+    from faults.subjects import answers
 
     show, found = _progress(options), []
     for at, subject in enumerate(options.subjects, start=1):
         show(f"{at}/{len(options.subjects)} {subject}")
-        request = Request(
-            subject, options.init, given, options.python, options.cwd, options.timeout, options.seed
-        )
-        found += answers(request)
+        found += answers(request(options, subject, given))
     show("")
     return found
+
+
+def request(options: argparse.Namespace, subject: str, given: Mapping[str, Any]) -> Request:
+    """One subject as it was described."""
+    from faults.subjects import Request
+
+    return Request(subject, options.init, given, options.python, options.cwd, options.timeout, options.seed)
 
 
 def _progress(options: argparse.Namespace) -> Callable[[str], None]:
@@ -122,7 +138,7 @@ def _progress(options: argparse.Namespace) -> Callable[[str], None]:
     return lambda text: print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
-def _complain(found: Sequence[Answer], language: str) -> None:
+def complain(found: Sequence[Answer], language: str) -> None:
     """One line on stderr for each subject that could not be measured."""
     from reports.check_words import translated
 

@@ -209,6 +209,12 @@ def test_weights_are_looked_at_where_the_softmax_is() -> None:
     assert late["own"] == pytest.approx(1 - 1 / TOKENS)
 
 
+def test_few_weights_are_handed_back_as_their_mean_over_heads_and_many_are_not() -> None:
+    weights = np.array([[[1.0, 0.0], [0.25, 0.75]], [[1.0, 0.0], [0.75, 0.25]]])
+    assert torch_sites.looked_at(weights)["mean"] == [[1.0, 0.0], [0.5, 0.5]]
+    assert torch_sites.looked_at(np.full((1, 17, 17), 1 / 17))["mean"] is None
+
+
 def test_heads_one_by_one_are_a_site_each() -> None:
     def attend(q: Any, k: Any, v: Any) -> Any:
         each = [hidden(product(q[:, at], k[:, at]) * ROOT).softmax(-1) @ v[:, at] for at in range(HEADS)]
