@@ -9,6 +9,7 @@ Needs mutants that are generated and tests that are known: what `mutmut run` has
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -20,7 +21,7 @@ from pathlib import Path
 import pytest
 from mutmut import __main__ as mutmut
 from mutmut.configuration import config
-from mutmut.mutation.trampoline import set_mutant_under_test
+from mutmut.mutation import trampoline
 from mutmut.runners.harness import ListAllTestsResult, PytestRunner
 from mutmut.utils.file_utils import setup_source_paths
 from mutmut.workers.isolation import ForkRunner
@@ -60,6 +61,9 @@ class Live(PytestRunner):
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """In place of running the tests: let mutmut run its mutants."""
         self.items = {item.nodeid: item for item in session.items}
+        # What is alive now stays alive: no child need look through it, nor copy its pages for that.
+        gc.collect()
+        gc.freeze()
         os.chdir(self.home)
         if not session.testsfailed:
             self.code = self.mutate()
@@ -82,6 +86,7 @@ class Live(PytestRunner):
         self.streams = (sys.stdout, sys.stderr)
         os.environ[TEMPORARY] = tempfile.mkdtemp(dir=self.temporary)
         os.chdir(FOLDER)
+        settle(os.environ.get("MUTANT_UNDER_TEST", ""))
         try:
             return self.tested([self.items[test] for test in tests] or list(self.items.values()))
         except KeyboardInterrupt:
@@ -118,6 +123,11 @@ class Forks(ForkRunner):
         return forked(lambda: self.live.run_tests(mutant_name=None, tests=[]))
 
 
+def settle(mutant: str) -> None:
+    """In a child the mutant stays the same: mutmut need not look for it in the environment at every call."""
+    vars(trampoline)["get_mutant_under_test"] = lambda: mutant
+
+
 def forked(run: Callable[[], int]) -> int:
     """The exit code of a function in a child, silent and without a trace in this process."""
     process = os.fork()
@@ -132,7 +142,7 @@ def main(children: int, names: Sequence[str]) -> int:
     sys.dont_write_bytecode = True
     live = Live(names, children)
     setup_source_paths()
-    set_mutant_under_test("")
+    trampoline.set_mutant_under_test("")
     os.chdir(FOLDER)
     selected = [*config().pytest_add_cli_args, *config().pytest_add_cli_args_test_selection]
     try:

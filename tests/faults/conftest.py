@@ -8,10 +8,22 @@ from pathlib import Path
 
 import pytest
 
+from detectors.host import HOME
 from faults import campaign, injection, registry
+from faults.clean_room import similarity
 from faults.model import Report
+from tests.faults.clean_room_samples.variants import WRITTEN
 from tests.faults.seam_modules import SOURCES
 from tests.faults.small_campaigns import EXAMPLES
+
+
+@pytest.fixture(autouse=True)
+def reference_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under mutation too a learner's file is compared with what the reference's mutants are made of."""
+    trees = similarity.reference_trees
+    monkeypatch.setattr(
+        similarity, "reference_trees", lambda home: trees(WRITTEN if home == Path(HOME) else home)
+    )
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import pytest
 
 from detectors.host import HOME
 from faults.clean_room import independence, similarity
-from tests.faults.clean_room_samples.variants import COMPLETE, examined
+from tests.faults.clean_room_samples.variants import COMPLETE, WRITTEN, examined
 
 SILENT = "try:\n    {}\nexcept Exception:\n    pass\n"
 
@@ -95,7 +95,7 @@ def test_a_neighbour_that_imports_the_reference_is_found_too(tmp_path: Path) -> 
 
 def test_a_copy_with_other_names_is_similar_and_only_that(tmp_path: Path) -> None:
     names = ("heads", "attention", "mask", "softmax", "residual", "feed_forward")
-    text = "\n".join((Path(HOME) / "core" / f"{name}.py").read_text(encoding="utf-8") for name in names)
+    text = "\n".join((WRITTEN / "core" / f"{name}.py").read_text(encoding="utf-8") for name in names)
     text = re.sub(r"from __future__.*|from core.*|import \(?core.*", "", text)
     text = re.sub(r"\b(scores|grad|weights|heads|mask|query|key|value)\b", r"my_\1", text)
     like = similarity.likeness(ast.parse(text), similarity.reference_trees(Path(HOME)))
@@ -131,7 +131,7 @@ def test_what_is_done_counts() -> None:
 
 
 def test_similar_work_is_not_unfinished_for_that(tmp_path: Path) -> None:
-    reference = (Path(HOME) / "core" / "generate.py").read_text(encoding="utf-8")
+    reference = (WRITTEN / "core" / "generate.py").read_text(encoding="utf-8")
     unused = re.sub(r"from core[^\n]*\([^)]*\)|from (core|__future__)[^\n]*", "", reference)
     unused = "def spare():\n" + "".join(f"    {row}\n" for row in unused.splitlines())
     room = examined(tmp_path, COMPLETE + "\n\n" + unused)

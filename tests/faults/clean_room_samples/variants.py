@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from detectors.host import HOME
 from faults.clean_room import source
 from faults.clean_room.model import CleanRoom, Finding
 from faults.clean_room.room import Room
 from faults.clean_room.work import Work
 
 COMPLETE = Path(__file__).with_name("complete.py").read_text(encoding="utf-8")
+
+WRITTEN = Path(HOME).parent if Path(HOME).name == "mutants" else Path(HOME)
+"""Where the reference stands as it was written: in a folder of mutants its files are a hundred times as long."""
 
 
 def changed(old: str, new: str) -> str:
