@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from detectors.catalogue import DETECTORS
 from detectors.detector import Detector, Signal
 from detectors.diagnosis import Candidate, Expected, diagnose
-from detectors.errors import DetectorError
+from detectors.errors import DetectorError, NotObservable
 from detectors.examination import Examination, examine, measure
 from detectors.fixtures import Fixture
+from detectors.observation import Observation
 from detectors.subject import Subject
 
 HOLDS, BROKEN, UNSEEN, INAPPLICABLE = "holds", "broken", "not observable", "not applicable"
@@ -142,16 +145,30 @@ def verdict(findings: Sequence[Finding], asked: bool = False) -> str:
 
 
 def smallest(subject: Subject, finding: Finding, batches: Sequence[int] = (1, 2)) -> Fixture | None:
-    """The fewest tokens and sequences, of the same seed, on which the contract is broken; None for one that holds."""
+    """The fewest tokens and sequences, of the same seed, on which the contract is broken; None for one that holds.
+
+    At least two tokens where that will do: with one there is nothing to attend to.
+    """
     if finding.fixture is None:
         return None
     extents, seed = finding.fixture.extents, finding.fixture.seed
-    for tokens in range(1, extents.tokens + 1):
+    for tokens in (*range(2, extents.tokens + 1), 1):
         for batch in batches:
             tried = Fixture(replace(extents, tokens=tokens, batch=batch), seed)
             if measure(subject, tried, finding.detector).fired:
                 return tried
     return finding.fixture
+
+
+def holes(subject: Subject, fixture: Fixture) -> tuple[int, ...]:
+    """The tokens, counted from 1, whose output on this fixture is not finite in any sequence."""
+    observation = Observation(subject, fixture)
+    try:
+        output = observation.output()
+    except NotObservable:
+        return ()
+    finite = np.isfinite(output).all(axis=-1).reshape(-1, output.shape[-2]).all(axis=0)
+    return tuple(int(at) + 1 for at in np.flatnonzero(~finite))
 
 
 def _widened(detector: Detector, roundoff: float) -> Detector:

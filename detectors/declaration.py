@@ -17,6 +17,24 @@ DESIGNS = ("sequential", "parallel", "sandwich", "scaled", "sink", "qk_norm")
 FRAMEWORKS = ("numpy", "torch", "jax")
 
 
+BOUNDS: Mapping[str, tuple[int, int]] = {
+    "heads": (1, 2**10),
+    "kv_heads": (1, 2**10),
+    "width": (2, 2**16),
+    "vocab": (2, 2**30),
+    "max_length": (2, 2**30),
+    "window": (0, 2**30),
+}
+"""Least and most of each size: more heads or channels than any model has would only fill the memory."""
+
+LONELY: Mapping[str, str] = {
+    "width": "one channel shows no norm and no scale",
+    "vocab": "one token id cannot be replaced by another",
+    "max_length": "one token shows no mask and no attention",
+}
+"""What cannot be seen with one of it: everything would look sound."""
+
+
 class Question(DetectorError):  # noqa: N818 - it asks
     """Something that cannot be inferred and must not be guessed; the text says how to answer it."""
 
@@ -71,9 +89,8 @@ class Declaration:
         _among("cached", self.cached, (None, True, False))
         if sorted(self.order) != sorted("qkv"):
             raise Question(f"order: found {self.order!r}, required: the letters q, k and v, such as qkv")
-        for name in ("heads", "kv_heads", "width", "vocab", "max_length"):
-            _whole(name, getattr(self, name), 1)
-        _whole("window", self.window, 0)
+        for name, (least, most) in BOUNDS.items():
+            _whole(name, getattr(self, name), least, most)
         if (self.heads or 1) % (self.kv_heads or 1):
             raise Question(f"kv_heads: found {self.kv_heads}, required: a divisor of heads = {self.heads}")
         if (self.width or self.heads or 1) % (self.heads or 1):
@@ -91,9 +108,13 @@ def _among(name: str, value: object, known: tuple[object, ...]) -> None:
         raise Question(f"{name}: found {value!r}, required: one of {listed}")
 
 
-def _whole(name: str, value: object, least: int) -> None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
-        raise Question(f"{name}: found {value!r}, required: a whole number of at least {least}")
+def _whole(name: str, value: object, least: int, most: int) -> None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if value is None or (isinstance(value, int) and whole and least <= value <= most):
+        return
+    bound = f"at most {most}" if isinstance(value, int) and value > most else f"at least {least}"
+    why = f"; {LONELY[name]}" if value == 1 and whole and name in LONELY else ""
+    raise Question(f"{name}: found {value!r}, required: a whole number of {bound}{why}")
 
 
 NAMES = tuple(field.name for field in fields(Declaration))

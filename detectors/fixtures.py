@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -77,8 +78,12 @@ class Fixture:
         self.seed = seed
         self.dtype = np.dtype(extents.dtype)
         self._kept: dict[Hashable, Any] = {}
-        self.weights: Mapping[str, Array] = _weights(self)
         self.x = self._tokens()
+
+    @cached_property
+    def weights(self) -> Mapping[str, Array]:
+        """Role -> array; drawn when asked for, since somebody's own code brings its own."""
+        return _weights(self)
 
     def draw(self, name: str, *shape: int) -> Array:
         """Standard normal numbers for `name`, the same at every call; read-only, in the fixture's dtype."""

@@ -158,8 +158,7 @@ def here() -> bool:
 
 def complain(message: str, code: int) -> int:
     """Print a message as one line without control characters; returns the code."""
-    line = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in message)
-    print(f"faults: {line}", file=sys.stderr)
+    print(f"faults: {language.printable(message)}", file=sys.stderr)
     return code
 
 

@@ -35,3 +35,8 @@ def asked(arguments: Sequence[str]) -> str | None:
 def say(text: Text | str, language: str) -> str:
     """One sentence in one language; plain text is already a sentence."""
     return text if isinstance(text, str) else text[language]
+
+
+def printable(text: str) -> str:
+    """The text as one line: whatever a terminal would obey is escaped."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

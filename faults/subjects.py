@@ -11,8 +11,8 @@ from detectors.checking import check
 from detectors.declaration import Question, limits
 from detectors.foreign import Foreign, Target
 from detectors.host import Guest, GuestError, Host, SubjectRaised
-from faults import registry, relatives, results
-from faults.answers import NO_SUBJECT, USAGE, Answer, answer
+from faults import coverage, registry, relatives, results
+from faults.answers import NO_SUBJECT, USAGE, Answer, answer, with_parts
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,13 @@ def answers(
             return found
     except Question as question:
         return [Answer(request.subject, cause=str(question), code=USAGE)]
+    except MemoryError:
+        return [Answer(request.subject, cause=MEMORY, code=USAGE)]
     except (GuestError, SubjectRaised) as error:
         return [Answer(request.subject, cause=str(error), code=NO_SUBJECT)]
 
+
+MEMORY = "there is not enough memory for inputs of the declared sizes; declare smaller ones"
 
 OF_THE_MODEL = ("kind", "output", "vocab", "max_length")
 """Declared of a model's tokens and logits, and not of the blocks inside."""
@@ -62,7 +66,8 @@ def _all(guest: Host, target: Target, request: Request) -> list[Answer]:
     inner = {key: value for key, value in given.items() if key not in OF_THE_MODEL}
     # Channels are the same all the way through a model.
     inner = {"kind": "block", "width": whole.declared.width, **inner}
-    return [first, *(_block(guest, name, inner, request) for name in names)]
+    parts = [_block(guest, name, inner, request) for name in names]
+    return [with_parts(first, parts), *parts]
 
 
 def _block(guest: Host, part: str, given: Mapping[str, Any], request: Request) -> Answer:
@@ -79,17 +84,18 @@ def _block(guest: Host, part: str, given: Mapping[str, Any], request: Request) -
 def examined(subject: Foreign, name: str, seed: int) -> Answer:
     """Measures the subject; a refusal on the way makes it unusable, whatever was measured before."""
     if not subject.problem:
-        faults = registry.all_faults()
+        faults, fixtures = registry.all_faults(), subject.fixtures(seed)
         checked = check(
             subject.subject(name),
-            subject.fixtures(seed),
+            fixtures,
             (*results.expected(faults), *relatives.OTHERWISE),
             relatives=relatives.expected(),
             questions=subject.questions,
             limits=limits(subject.declared),
             roundoff=subject.roundoff,
         )
-        found = answer(name, checked, subject.declared, faults)
+        covered = coverage.coverage(checked, subject.declared, faults, fixtures)
+        found = replace(answer(name, checked, subject.declared, faults), covered=covered)
     if subject.problem:
         return Answer(name, declared=subject.declared, cause=subject.problem, code=NO_SUBJECT)
     questions = tuple(dict.fromkeys(subject.questions.values()))

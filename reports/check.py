@@ -4,56 +4,96 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from detectors.checking import BROKEN, INAPPLICABLE, UNSEEN, Checked, Finding
-from faults.answers import Answer, Named
+from detectors.checking import BROKEN, INAPPLICABLE, SOUND, UNSEEN, Checked, Finding
+from faults.answers import PART, Answer, Coverage, Named
+from faults.language import printable
 from reports import figures
-from reports.check_words import BROKEN_CONTRACT, MEANING, PATTERNS, VERDICTS, say, translated
+from reports.check_words import (
+    BROKEN_CONTRACT,
+    COVERED,
+    MEANING,
+    PATTERNS,
+    VERDICTS,
+    access,
+    say,
+    translated,
+)
 from reports.document import Block, Facts, Grid, Heading, Lines, draw
+from reports.wrap import cut, width
 
 
 def render(answers: Sequence[Answer], language: str, style: str, verbosity: int = 0) -> str:
     """The report in one of the table styles; -1 for one line per subject, 1 with what each contract says."""
     if verbosity < 0:
-        return draw([Lines([headline(answer, language) for answer in answers], 0)], style, language)
+        return _shown(draw([Lines([headline(answer, language) for answer in answers], 0)], style, language))
     blocks = [block for answer in answers for block in _blocks(answer, language, verbosity)]
     if len(answers) > 1:
         blocks += [
             Heading(say("summary", language)),
             Lines([headline(answer, language) for answer in answers], 0),
         ]
-    return draw(blocks, style, language)
+    return _shown(draw(blocks, style, language))
+
+
+def _shown(text: str) -> str:
+    """The text without what a terminal would obey: somebody's code wrote some of it."""
+    return "".join(letter if letter in "\n\t" else printable(letter) for letter in text)
 
 
 def headline(answer: Answer, language: str) -> str:
     """ "BROKEN my_gpt.py:Block: missing_scale/absent"."""
     names = say("list", language).join(f"{named.fault}/{named.variant}" for named in answer.nearest)
-    said = names or translated(answer.cause, language) or MEANING[answer.verdict][language]
-    return f"{VERDICTS[answer.verdict][language]} {answer.subject}: {said}"
+    said = names or printable(translated(answer.cause, language)) or meaning(answer, language)
+    return f"{title(answer, language)}: {said}"
+
+
+def title(answer: Answer, language: str) -> str:
+    """ "BROKEN my_gpt.py:Block", on one line whatever the subject is called."""
+    return f"{VERDICTS[answer.verdict][language]} {printable(answer.subject)}"
+
+
+def meaning(answer: Answer, language: str) -> str:
+    """The verdict in words, with the faults that were not looked for, or only in part."""
+    if answer.unseen:
+        return say("as far as seen", language, faults=_faults(answer.unseen, language))
+    partly = [one for one in answer.covered if one.state == PART]
+    more = say("in part", language, faults=_faults(partly, language)) if partly else ""
+    return MEANING[answer.verdict][language] + (more if answer.verdict == SOUND else "")
+
+
+def _faults(covered: Sequence[Coverage], language: str) -> str:
+    return say("list", language).join(one.fault for one in covered)
 
 
 def _blocks(answer: Answer, language: str, verbosity: int) -> list[Block]:
-    title = Heading(f"{VERDICTS[answer.verdict][language]} {answer.subject}")
+    heading = Heading(title(answer, language))
     if answer.checked is None:
-        return [title, Lines([translated(answer.cause, language)])]
+        return [heading, Lines([printable(translated(answer.cause, language))])]
     measured = Lines([counts(answer.checked, language)])
     facts = Facts([*diagnosis(answer, language), *remarks(answer, language)])
-    return [title, _table(answer.checked, language, verbosity), measured, facts]
+    return [heading, _table(answer.checked, language, verbosity), measured, facts]
+
+
+WHY = 58
+"""Columns of the reasons in the table."""
 
 
 def _table(checked: Checked, language: str, verbosity: int) -> Grid:
     headers = [say(name, language) for name in ("contract", "value", "threshold", "verdict", "why")]
     rows = [_row(finding, language, verbosity) for finding in checked.findings]
-    return Grid(headers, rows, (20, 9, 9, 14, 58), "lrrll")
+    return Grid(headers, rows, (20, 9, 9, 14, WHY), "lrrll")
 
 
 def _row(finding: Finding, language: str, verbosity: int) -> list[str]:
-    law = f"\n{finding.detector.law[language]}" if verbosity > 0 else ""
+    reason = why(finding, language)
+    # One cell of two lines would draw a rule under every row; the whole reason follows the table.
+    shown = f"{reason}\n{finding.detector.law[language]}" if verbosity > 0 else cut(reason, WHY)
     return [
         finding.detector.name,
         figures.value(finding.value),
         figures.value(finding.detector.threshold),
         contract_verdict(finding, language),
-        why(finding, language) + law,
+        shown,
     ]
 
 
@@ -85,15 +125,34 @@ def diagnosis(answer: Answer, language: str) -> list[tuple[str, str]]:
     """(label, text): the defects named, the next one, the evidence, the repair, the smallest witness."""
     checked = answer.checked
     if checked is None or not checked.broken:
-        return [(say("verdict", language), MEANING[answer.verdict][language])]
+        return [(say("verdict", language), meaning(answer, language)), *covered(answer, language)]
     pairs = [_named(named, language) for named in answer.nearest]
     pairs = pairs or [(say("fault", language), say("unknown", language))]
     if answer.runner_up is not None:
         pairs.append((say("runner-up", language), _short(answer.runner_up, language)))
     pairs += [(say("evidence", language), _measured(finding, language)) for finding in checked.broken]
-    pairs += _patterns(checked, language) + _failure(checked, language)
+    pairs += _patterns(checked, language) + _holes(answer, language) + _failure(checked, language)
     pairs += [(say("repair", language), named.repair[language]) for named in answer.nearest]
-    return pairs + _witness(answer, language)
+    return pairs + _witness(answer, language) + covered(answer, language)
+
+
+def covered(answer: Answer, language: str) -> list[tuple[str, str]]:
+    """(fault, how far it was looked for, why not further, what to give to see it) for each of the five."""
+    told: set[str] = set()
+    pairs = []
+    for one in answer.covered:
+        advice = access(one.reason, language)
+        said = (
+            [_covered(one, language), advice] if advice and advice not in told else [_covered(one, language)]
+        )
+        told.add(advice)
+        pairs.append((one.fault, say("separator", language).join(said)))
+    return pairs
+
+
+def _covered(one: Coverage, language: str) -> str:
+    variants = say("list", language).join(one.variants)
+    return COVERED[one.state][language].format(reason=translated(one.reason, language), variants=variants)
 
 
 def _named(named: Named, language: str) -> tuple[str, str]:
@@ -127,15 +186,29 @@ def _patterns(checked: Checked, language: str) -> list[tuple[str, str]]:
     return [(say("patterns", language), say("separator", language).join(said))] if said else []
 
 
+def _holes(answer: Answer, language: str) -> list[tuple[str, str]]:
+    if answer.holes is None:
+        return []
+    if len(answer.holes.tokens) == answer.holes.all:
+        return [(say("not finite", language), say("all tokens", language))]
+    tokens = say("list", language).join(map(str, answer.holes.tokens))
+    return [(say("not finite", language), say("holes", language, tokens=tokens, all=answer.holes.all))]
+
+
 def _failure(checked: Checked, language: str) -> list[tuple[str, str]]:
     return [(say("failure", language), translated(line, language)) for line in checked.failures[:1]]
+
+
+SHIFTED = ("attention_branch", "feed_forward_branch")
+"""Contracts whose inputs depend on the kind of norm."""
 
 
 def _witness(answer: Answer, language: str) -> list[tuple[str, str]]:
     if answer.witness is None:
         return []
     finding, fixture = answer.witness.finding, answer.witness.fixture
-    sizes = {name: size for name, size in fixture.extents.as_dict().items() if name not in ("hidden", "gain")}
+    left_out = ("hidden", "gain") if finding.detector.name in SHIFTED else ("hidden", "gain", "norm_kind")
+    sizes = {name: size for name, size in fixture.extents.as_dict().items() if name not in left_out}
     said = say(
         "at",
         language,
@@ -149,11 +222,25 @@ def _witness(answer: Answer, language: str) -> list[tuple[str, str]]:
 
 def remarks(answer: Answer, language: str) -> list[tuple[str, str]]:
     """What was declared or read, what would make it right, and what was done to the subject."""
-    pairs = [(say("examined", language), _examined(answer, language))]
+    pairs = [(say("examined", language), _examined(answer, language)), *_long(answer.checked, language)]
     advice = say("list", language).join(say("declare", language, flags=flags) for flags in answer.advice)
     pairs += [(say("advice", language), advice)] if advice else []
     pairs += [(say("question", language), translated(question, language)) for question in answer.questions]
     return pairs + [(say("note", language), translated(note, language)) for note in answer.notes]
+
+
+def _long(checked: Checked | None, language: str) -> list[tuple[str, str]]:
+    """The reasons that the table has no room for, with the contracts they are about."""
+    about: dict[str, list[str]] = {}
+    for finding in checked.findings if checked is not None else ():
+        reason = why(finding, language)
+        if width(reason) > WHY:
+            about.setdefault(reason, []).append(finding.detector.name)
+    names = say("list", language)
+    return [
+        (say("why", language), say("about", language, contracts=names.join(contracts), reason=reason))
+        for reason, contracts in about.items()
+    ]
 
 
 def _examined(answer: Answer, language: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from detectors.checking import Finding
-from faults.answers import Answer
+from faults.answers import Answer, Coverage
 
 SCHEMA_VERSION = 1
 
@@ -16,7 +16,9 @@ SCHEMA_VERSION = 1
 def to_json(answers: Sequence[Answer]) -> str:
     """The subjects in the order given, each with its verdict, candidates and contracts; strict JSON with a line end.
 
-    inf and nan are the strings "inf", "-inf" and "nan". A subject that could not be used has a `reason` besides.
+    `faults` says how far each of the five was looked for, `unseen` names those that were not: with any of them the
+    verdict is never "sound". inf and nan are the strings "inf", "-inf" and "nan". A subject that could not be used
+    has a `reason` besides.
     """
     tree = {"schema_version": SCHEMA_VERSION, "subjects": [_subject(answer) for answer in answers]}
     return json.dumps(tree, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -31,12 +33,20 @@ def _subject(answer: Answer) -> dict[str, Any]:
             {"fault": one.fault, "variant": one.variant, "distance": one.distance}
             for one in (checked.candidates if checked else ())
         ],
-        "contracts": [_contract(finding) for finding in (checked.findings if checked else ())],
+        "faults": [covered(one) for one in answer.covered],
+        "unseen": [one.fault for one in answer.unseen],
+        "contracts": [contract(finding) for finding in (checked.findings if checked else ())],
     }
     return found if checked else found | {"reason": answer.cause}
 
 
-def _contract(finding: Finding) -> dict[str, Any]:
+def covered(one: Coverage) -> dict[str, Any]:
+    """How far one fault was looked for, why not further, and the variants that could not have shown."""
+    return {"fault": one.fault, "seen": one.state, "reason": one.reason, "variants": list(one.variants)}
+
+
+def contract(finding: Finding) -> dict[str, Any]:
+    """One contract: its name, value, threshold, verdict and the reason for that."""
     return {
         "name": finding.detector.name,
         "value": _number(finding.value),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from faults.clean_room.model import CleanRoom, Contract, Finding, Likeness, Repair, Requirement, Trace
-from faults.language import say
+from faults.language import printable, say
 from faults.model import Text
 
 WORDS: dict[str, dict[str, str]] = {
@@ -100,7 +100,7 @@ LIKENESS: dict[str, Text] = {
 def render(room: CleanRoom, written: Sequence[str], why: Text | None, language: str) -> str:
     """Everything about one file, the headline last. `written`: paths of the evidence; `why`: why there is none."""
     title = WORDS[language]["contract" if room.kind == "contract" else "title"].format(
-        file=_printable(room.file)
+        file=printable(room.file)
     )
     parts = [title, _findings(room.findings, language), _independence(room, language)]
     if room.kind != "contract":
@@ -127,13 +127,13 @@ def headline(room: CleanRoom, language: str) -> str:
 
 def _first(room: CleanRoom, language: str) -> tuple[str, int | None] | None:
     if room.traces:
-        return _printable(_trace(room.traces[0], language)), room.traces[0].line
+        return printable(_trace(room.traces[0], language)), room.traces[0].line
     order = {"wrong": 0, "failed": 1, "missing": 2, "not written": 2}
     open_parts = sorted((one for one in room.findings if not one.done), key=lambda one: order[one.state])
     if open_parts:
         shown = open_parts[0]
         what = _named(shown, language) if room.kind == "contract" else say(shown.what, language)
-        return _printable(what), shown.line
+        return printable(what), shown.line
     for one in room.requirements:
         if not one.holds:
             return say(one.title, language) + WORDS[language]["joint"] + say(one.what, language), None
@@ -155,7 +155,7 @@ def _line(line: int | None, language: str, form: str = "line") -> str:
 def _findings(findings: Sequence[Finding], language: str) -> str:
     rows = []
     for one in findings:
-        what = "" if one.done else f"  {_printable(say(one.what, language))}{_line(one.line, language)}"
+        what = "" if one.done else f"  {printable(say(one.what, language))}{_line(one.line, language)}"
         rows.append(f"  [{say(STATES[one.state], language)}] {say(one.title, language)}{what}")
     return "\n".join(rows)
 
@@ -165,7 +165,7 @@ def _independence(room: CleanRoom, language: str) -> str:
     head = words["independence"] + words["joint"]
     if not room.traces:
         return head + words["independent"]
-    lines = [f"  {_printable(_trace(one, language))}{_line(one.line, language)}" for one in room.traces]
+    lines = [f"  {printable(_trace(one, language))}{_line(one.line, language)}" for one in room.traces]
     return "\n".join([head + words["traces"].format(count=len(room.traces)), *lines])
 
 
@@ -176,7 +176,7 @@ def _trace(one: Trace, language: str) -> str:
 def _requirements(requirements: Sequence[Requirement], language: str) -> str:
     joint = WORDS[language]["joint"]
     return "\n".join(
-        f"  [{say(MARKS[one.holds], language)}] {say(one.title, language)}{joint}{_printable(say(one.what, language))}"
+        f"  [{say(MARKS[one.holds], language)}] {say(one.title, language)}{joint}{printable(say(one.what, language))}"
         for one in requirements
     )
 
@@ -221,7 +221,7 @@ def _evidence(written: Sequence[str], why: Text | None, language: str) -> str:
     words = WORDS[language]
     if why is not None:
         return words["no_evidence"].format(why=say(why, language))
-    return "\n".join(words["evidence"].format(path=_printable(path)) for path in written)
+    return "\n".join(words["evidence"].format(path=printable(path)) for path in written)
 
 
 def _proposal(room: CleanRoom, language: str) -> str:
@@ -280,8 +280,3 @@ def _contract(one: Contract) -> dict[str, Any]:
 def _strict(row: dict[str, Any]) -> dict[str, Any]:
     """Strict JSON has no nan and no inf: they become text."""
     return {k: str(v) if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
-
-
-def _printable(text: str) -> str:
-    """The text as one line: whatever a terminal would obey is escaped."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

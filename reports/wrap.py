@@ -35,6 +35,16 @@ def pad(text: str, columns: int) -> str:
     return text + " " * max(columns - width(text), 0)
 
 
+def cut(text: str, columns: int) -> str:
+    """The text itself where it fits, else as much of it as does with "..." behind."""
+    if width(text) <= columns:
+        return text
+    kept = text
+    while width(kept) > columns - 3:
+        kept = kept[:-1]
+    return kept.rstrip() + "..."
+
+
 def _wrap_line(text: str, columns: int) -> list[str]:
     lines = [""]
     for piece in _pieces(text, columns):

@@ -119,7 +119,7 @@ def _measured(options: argparse.Namespace, given: Mapping[str, Any]) -> list[Ans
 
     show, found = _progress(options), []
     for at, subject in enumerate(options.subjects, start=1):
-        show(f"{at}/{len(options.subjects)} {subject}")
+        show(f"{at}/{len(options.subjects)} {languages.printable(subject)}")
         found += answers(request(options, subject, given))
     show("")
     return found
@@ -144,10 +144,8 @@ def complain(found: Sequence[Answer], language: str) -> None:
 
     for one in found:
         if one.checked is None:
-            line = "".join(
-                letter if letter.isprintable() else " " for letter in translated(one.cause, language)
-            )
-            print(f"faults: {one.subject}: {line}", file=sys.stderr)
+            line = languages.printable(f"{one.subject}: {translated(one.cause, language)}")
+            print(f"faults: {line}", file=sys.stderr)
 
 
 def _deliver(found: Sequence[Answer], options: argparse.Namespace, style: str, files: dict[str, str]) -> int:

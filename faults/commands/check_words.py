@@ -28,8 +28,9 @@ HELP: dict[str, Text] = {
         "zh": "单次调用的时限，秒（默认 %(default)g）",
     },
     "strict": {
-        "en": "exit 1 for fragile and undecided subjects too",
-        "zh": "脆弱或无法判定的对象也以 1 退出",
+        "en": "exit 1 for fragile and undecided subjects too, which exit 0 otherwise; undecided: nothing is broken, "
+        "but one of the five faults could not be looked for",
+        "zh": "脆弱或无法判定的对象也以 1 退出（否则以 0 退出）；无法判定：没有发现问题，但五种故障中有的无法检查",
     },
     "seed": {"en": "seed of all inputs (default %(default)s)", "zh": "全部输入的种子（默认 %(default)s）"},
     "json": {"en": "also write the result as JSON", "zh": "另存结果为 JSON"},

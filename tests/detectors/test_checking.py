@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from detectors import checking
-from detectors.checking import Checked, check, smallest
+from detectors.checking import Checked, check, holes, smallest
 from detectors.diagnosis import Expected
 from detectors.errors import DetectorError
 from detectors.fixtures import Fixture
@@ -143,6 +143,39 @@ def test_the_smallest_witness_has_the_fewest_tokens_and_sequences() -> None:
     assert (found.extents.tokens, found.extents.batch, found.seed) == (2, 1, 1)
     held = check(sound(), FIXTURES).finding("future")
     assert smallest(sound(), held) is None
+
+
+def nan_at(*tokens: int) -> Subject:
+    def call(x: Any, weights: Any) -> Any:
+        found = np.array(x)
+        found[:, [token - 1 for token in tokens if token <= x.shape[1]]] = np.nan
+        return found
+
+    return Subject("holes", call)
+
+
+def test_a_witness_has_two_tokens_where_one_would_do_too() -> None:
+    finding = check(nan_at(1), FIXTURES).finding("finite")
+    found = smallest(nan_at(1), finding)
+    assert found is not None
+    assert (found.extents.tokens, found.extents.batch) == (2, 1)
+
+
+def test_a_witness_has_one_token_where_only_that_will_do() -> None:
+    def call(x: Any, weights: Any) -> Any:
+        return x * (np.nan if x.shape[1] == 1 else 1.0)
+
+    lonely = [Fixture(replace(toy.EXTENTS, tokens=1), seed=1)]
+    subject = Subject("lonely", call)
+    found = smallest(subject, check(subject, lonely).finding("finite"))
+    assert found is not None
+    assert found.extents.tokens == 1
+
+
+def test_the_tokens_without_a_finite_output_are_counted_from_one() -> None:
+    assert holes(nan_at(1, 3), FIXTURES[0]) == (1, 3)
+    assert holes(sound(), FIXTURES[0]) == ()
+    assert holes(Subject("fails", lambda x, weights: x[:, :1]), FIXTURES[0]) == ()
 
 
 def test_a_contract_that_does_not_exist_is_said_so() -> None:

@@ -21,6 +21,11 @@ class Leaky(Block):
     def mask(self, scores):
         return scores
 
+class Whole(Block):
+    def attention(self, q, k, v):
+        scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+        return self.softmax(self.mask(scores)) @ v
+
 class Weak:
     """Attention with a mask of -1e4."""
     kind = "attention"
@@ -62,7 +67,7 @@ def test_several_subjects_keep_their_order_and_the_worst_exit_code_counts(
 ) -> None:
     written = {"--json": tmp_path / "out.json", "--junitxml": tmp_path / "out.xml"}
     options = [text for option, path in written.items() for text in (option, str(path))]
-    subjects = [f"{file}:{name}" for name in ("Leaky", "sound", "nothing", "Weak")]
+    subjects = [f"{file}:{name}" for name in ("Leaky", "Whole", "nothing", "Weak")]
     assert run(*subjects, "-q", *options) == 3
     out, err = capsys.readouterr()
     assert [line.split()[0] for line in out.splitlines()] == ["BROKEN", "SOUND", "UNUSABLE", "FRAGILE"]
@@ -72,7 +77,7 @@ def test_several_subjects_keep_their_order_and_the_worst_exit_code_counts(
     assert [one["subject"] for one in tree["subjects"]] == subjects
     assert [one["verdict"] for one in tree["subjects"]] == ["broken", "sound", "unusable", "fragile"]
     broken = tree["subjects"][0]
-    assert set(broken) == {"subject", "verdict", "diagnosis", "contracts"}
+    assert set(broken) == {"subject", "verdict", "diagnosis", "faults", "unseen", "contracts"}
     assert broken["diagnosis"][0] == {"fault": "mask_adds_zero", "variant": "zero", "distance": 0.0}
     assert [contract["name"] for contract in broken["contracts"]] == list(NAMES)
     future = broken["contracts"][NAMES.index("future")]
@@ -89,14 +94,16 @@ def test_several_subjects_keep_their_order_and_the_worst_exit_code_counts(
     ("name", "more", "code"),
     [
         ("sound", (), 0),
-        ("sound", ("--strict",), 0),
+        ("sound", ("--strict",), 1),
+        ("Whole", ("--strict",), 0),
         ("Leaky", (), 1),
         ("Leaky", ("--no-causal",), 0),
         ("Weak", (), 0),
         ("Weak", ("--strict",), 1),
         ("Post", (), 0),
         ("Post", ("--strict",), 1),
-        ("Post", ("--norm", "post", "--strict"), 0),
+        ("Post", ("--norm", "post"), 0),
+        ("Post", ("--norm", "post", "--strict"), 1),
         ("bare", ("--kind", "block", "--width", "6", "--norm", "pre"), 1),
     ],
 )
@@ -136,8 +143,58 @@ def test_the_report_has_the_table_the_diagnosis_and_the_smallest_witness(
     assert "runner-up" in text
     assert "(threshold 1e-6): moving a later token changes no earlier output" in text
     assert "visibility" in text
-    assert "B=1 T=2 H=2 Hkv=2 d_k=4 float32 norm=rms seed=0" in text
+    assert "B=1 T=2 H=2 Hkv=2 d_k=4 float32 seed=0: future = " in text
     assert "declare --no-causal" in text
+
+
+UNSCALED = """
+class Unscaled(Block):
+    def scale(self, scores):
+        return scores
+"""
+
+
+def test_a_scale_that_cannot_be_seen_is_never_called_sound(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.py").write_text(FILE + UNSCALED)
+    assert run(f"{tmp_path}/mine.py:Unscaled", "--format", "plain", "--json", str(tmp_path / "out.json")) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.startswith(f"UNDECIDED {tmp_path}/mine.py:Unscaled ")
+    assert "verdict sound as far as seen; not observable: missing_scale" in text
+    assert (
+        "missing_scale not observable: its attention can be neither called nor followed; to see it, give"
+        in text
+    )
+    assert "residual_shape checked mis" in text
+    (subject,) = json.loads((tmp_path / "out.json").read_text())["subjects"]
+    assert (subject["verdict"], subject["unseen"]) == ("undecided", ["missing_scale"])
+    assert [one["seen"] for one in subject["faults"]] == [
+        "checked", "not observable", "checked in part", "checked in part", "checked",
+    ]  # fmt: skip
+
+
+def test_what_undecided_means_and_how_it_exits_stands_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--help") == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert (
+        "exit 1 for fragile and undecided subjects too, which exit 0 otherwise; undecided: nothing is broken,"
+        in text
+    )
+
+
+def test_a_name_with_a_line_end_stays_on_its_line(
+    tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(f"{tmp_path}/no\nsuch.py:x") == 3
+    assert (
+        capsys.readouterr().err
+        == f"faults: {tmp_path}/no\\nsuch.py:x: there is no file {tmp_path}/no\\nsuch.py\n"
+    )
+    named = tmp_path / "two\nlines.py"
+    named.write_text(FILE)
+    assert run(f"{named}:Whole", "-q") == 0
+    assert capsys.readouterr().out.startswith(f"SOUND {tmp_path}/two\\nlines.py:Whole: each of the five ")
 
 
 def test_an_open_question_is_asked_beside_what_could_be_measured(
@@ -194,6 +251,20 @@ def test_init_builds_what_needs_arguments(file: Path) -> None:
         (("a:b", "-q", "-v"), "found -q and -v, required is one of them"),
         (("a:b", "--cwd", "/no/such/folder"), "--cwd: found no folder '/no/such/folder'"),
         (("a:b", "--heads", "4", "--kv-heads", "3"), "kv_heads: found 3, required: a divisor of heads = 4"),
+        (
+            ("a:b", "--max-length", "1"),
+            "max_length: found 1, required: a whole number of at least 2; one token shows",
+        ),
+        (
+            ("a:b", "--width", "1", "--heads", "1"),
+            "width: found 1, required: a whole number of at least 2; one chan",
+        ),
+        (
+            ("a:b", "--vocab", "1"),
+            "vocab: found 1, required: a whole number of at least 2; one token id cannot",
+        ),
+        (("a:b", "--heads", "1000000"), "heads: found 1000000, required: a whole number of at most 1024"),
+        (("a:b", "--width", "99999999"), "width: found 99999999, required: a whole number of at most 65536"),
         (("a:b", "--order", "qkk"), "order: found 'qkk', required: the letters q, k and v"),
         (("a:b", "--design", "odd"), "design: found 'odd', required: one of "),
         (("a:b", "--json", "x", "--junitxml", "./x"), "--json and --junitxml name the same file"),

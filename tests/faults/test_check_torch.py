@@ -141,10 +141,19 @@ def test_a_model_and_the_first_of_its_blocks_are_examined_in_a_child_of_its_own(
 
 def test_blocks_that_a_model_hands_a_mask_are_not_examined_without_it() -> None:
     subject, answer = here("Library")
-    assert answer.verdict == "sound"
+    assert (answer.verdict, [one.fault for one in answer.unseen]) == ("undecided", ["residual_shape"])
     assert subject.blocks() == []
     assert subject.notes == ["its blocks are handed more than x; they were not examined by themselves"]
     assert here("GPT")[0].blocks() == ["h.0"]
+
+
+def test_faults_that_a_model_hides_are_looked_for_in_its_block(tmp_path: Path) -> None:
+    file = tmp_path / "models.py"
+    file.write_text(MODELS)
+    model, block = answers(Request(f"{file}:GPT", python=sys.executable))
+    assert (model.verdict, block.verdict) == ("sound", "sound")
+    assert "residual_shape" in [one.fault for one in here("GPT")[1].unseen]
+    assert [one.state for one in model.covered] == [one.state for one in block.covered]
 
 
 def test_a_missing_mask_is_seen_from_outside_and_inside() -> None:
@@ -180,5 +189,7 @@ def test_a_fused_weight_in_another_order_is_no_false_alarm() -> None:
 def test_a_library_layer_says_itself_where_its_norms_are_and_is_open_unless_it_is_handed_a_mask() -> None:
     subject, answer = here("post", width=16, causal=False)
     assert subject.declared.norm == "post"
-    assert (answer.verdict, verdict(answer, "skip")) == ("sound", "not applicable")
+    assert (answer.verdict, verdict(answer, "skip")) == ("undecided", "not applicable")
+    unseen = {one.fault: one.reason for one in answer.unseen}
+    assert unseen["residual_shape"] == "it assumes a norm before each branch and a plain skip"
     assert [named.fault for named in here("post", width=16)[1].nearest] == ["mask_adds_zero"]

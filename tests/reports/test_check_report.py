@@ -18,9 +18,12 @@ from detectors.declaration import Declaration
 from detectors.diagnosis import Candidate
 from detectors.fixtures import Extents, Fixture
 from detectors.subject import Subject
-from faults.answers import Answer, Named, Witness
-from reports import check, check_json, check_junit
-from reports.check_words import MEANING, PATTERNS, REASONS, VERDICTS, WORDS, translated
+from faults import coverage, subjects
+from faults.answers import ABSENT, CHECKED, HIDDEN, PART, Answer, Coverage, Holes, Named, Witness
+from faults.coverage import FAILED, SIZES
+from reports import check, check_json, check_junit, check_words
+from reports.check_reasons import REASONS, translated
+from reports.check_words import COVERED, MEANING, PATTERNS, VERDICTS, WORDS
 
 FIXTURE = Fixture(Extents(batch=1, tokens=2, heads=2, kv_heads=2, head_width=3), seed=7)
 
@@ -35,6 +38,14 @@ FINDINGS = (
     finding("skip", math.nan, "broken"),
     finding("slope", None, "not observable", UNREACHED),
     finding("heads", None, "not applicable", ASSUMED["reference"]),
+)
+
+
+COVERAGE = (
+    Coverage("residual_shape", ABSENT, "a subject of kind attention has no residual"),
+    Coverage("missing_scale", HIDDEN, UNREACHED, ("absent", "twice")),
+    Coverage("mask_adds_zero", CHECKED),
+    Coverage("flipped_triangle", PART, UNREACHED, ("diagonal_lost",)),
 )
 
 
@@ -55,6 +66,8 @@ def answer(**changes: Any) -> Answer:
         witness=Witness(FINDINGS[1], FIXTURE),
         advice=("--no-causal",),
         questions=(foreign.HEADS,),
+        covered=COVERAGE,
+        holes=Holes((1, 3), 5),
     )
     return replace(made, **changes)
 
@@ -82,7 +95,12 @@ def rendered(language: str = "en", verbosity: int = 0, *answers: Answer) -> str:
         "through the whole: everything sees everything",
         "A: b",
         "it fill with -inf",
-        "B=1 T=2 H=2 Hkv=2 d_k=3 float64 norm=layer seed=7: future = 0.5",
+        "B=1 T=2 H=2 Hkv=2 d_k=3 float64 seed=7: future = 0.5",
+        "mask_adds_zero    checked",
+        "missing_scale     not observable: its attention can be neither called nor followed; to see it, give",
+        "flipped_triangle  checked, but not for diagonal_lost: its attention can be neither called nor followed",
+        "residual_shape    does not apply: a subject of kind attention has no residual",
+        "not finite         the output of token 1, 3 of 5: look at what its row of the mask hides",
         "block, causal (assumed), heads=2, width=6, dtype=float32",
         "declare --no-causal",
         "bfloat16 parameters were examined as float32",
@@ -92,7 +110,7 @@ def rendered(language: str = "en", verbosity: int = 0, *answers: Answer) -> str:
 def test_everything_that_was_found_is_said(line: str) -> None:
     if line == "5 contracts":
         line = "3 contracts measured, 2 of them broken; 1 could not be observed, 1 do not apply"
-    assert line in rendered()
+    assert " ".join(line.split()) in " ".join(rendered().split())
 
 
 def test_a_defect_outside_the_five_is_called_so() -> None:
@@ -111,15 +129,75 @@ def test_laws_are_shown_where_they_are_asked_for() -> None:
 
 
 def test_quiet_output_is_one_line_for_each_subject() -> None:
-    sound = replace(answer(), nearest=(), checked=replace(answer().checked or CHECKED, verdict="sound"))
+    sound = replace(answer(), nearest=(), checked=replace(answer().checked or NOTHING, verdict="sound"))
     assert rendered("en", -1, answer(), UNUSABLE, sound).splitlines() == [
         "BROKEN my.py:Block: mask_adds_zero/zero",
         "UNUSABLE gone.py:f: there is no file gone.py",
-        "SOUND my.py:Block: every contract that could be observed holds",
+        "UNDECIDED my.py:Block: sound as far as seen; not observable: missing_scale",
     ]
 
 
-CHECKED = Checked(Subject("it", None), "sound", (), (), (), {}, ())
+def test_sound_means_that_each_of_the_five_was_looked_for() -> None:
+    made = replace(answer().checked or NOTHING, verdict="sound")
+    seen = replace(answer(), nearest=(), checked=made, covered=(COVERAGE[0], COVERAGE[2]))
+    words = "each of the five that applies was looked for, and every contract that could be observed holds"
+    assert check.headline(seen, "en") == f"SOUND my.py:Block: {words}"
+    partly = replace(seen, covered=COVERAGE[2:])
+    assert check.headline(partly, "en") == f"SOUND my.py:Block: {words}; in part: flipped_triangle"
+    assert [one.exit_code(strict=True) for one in (seen, partly, replace(seen, covered=COVERAGE))] == [
+        0,
+        0,
+        1,
+    ]
+    assert replace(seen, covered=COVERAGE).exit_code(strict=False) == 0
+
+
+def test_what_to_give_is_said_once() -> None:
+    assert rendered().count('{"call": block, "attention": f}') == 1
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        (UNREACHED, '{"call": block, "attention": f}'),
+        ("the subject's weights cannot be written", '"weights": {"Wq": Wq, "Wo": Wo, ...}'),
+        (
+            "the subject's Wo, W2 could not be found among its weights",
+            '"weights": {"Wo": block.out.weight.data.T, ...}',
+        ),
+        (FAILED, ""),
+    ],
+)
+def test_what_was_not_observed_comes_with_what_to_give(reason: str, advice: str) -> None:
+    for language in ("en", "zh"):
+        assert advice in check_words.access(reason, language)
+    assert bool(check_words.access(reason, "en")) == bool(advice)
+
+
+def test_a_long_reason_does_not_make_every_row_higher() -> None:
+    reason = "the call failed: ValueError: " + "long " * 30
+    made = replace(
+        answer().checked or NOTHING, findings=(finding("finite", None, "not observable", reason),) * 2
+    )
+    text = check.render([answer(checked=made)], "en", "lines")
+    assert "├" in text
+    assert text.count("├") == 1
+    assert "the call failed: ValueError: long long long long long l..." in text
+    assert f"finite, finite: {' '.join(reason.split())}" in " ".join(text.split())
+
+
+def test_what_a_terminal_would_obey_is_escaped() -> None:
+    assert "a\\nb.py:f\\x1b[31m" in rendered("en", 0, answer(subject="a\nb.py:f\x1b[31m"))
+    made = replace(answer().checked or NOTHING, failures=("ValueError: \x1b[2J",))
+    assert "ValueError: \\x1b[2J" in rendered("en", 0, answer(checked=made))
+
+
+def test_the_kind_of_norm_is_named_where_the_witness_depends_on_it() -> None:
+    leading = finding("attention_branch", 0.5, "broken")
+    assert "float64 norm=layer seed=7" in rendered("en", 0, answer(witness=Witness(leading, FIXTURE)))
+
+
+NOTHING = Checked(Subject("it", None), "sound", (), (), (), {}, ())
 
 
 def test_several_subjects_end_in_a_summary() -> None:
@@ -140,6 +218,28 @@ def test_json_holds_every_number_and_says_what_is_none() -> None:
             {"fault": "mask_adds_zero", "variant": "zero", "distance": 0.25},
             {"fault": "rows_interact", "variant": "mixed", "distance": 0.5},
         ],
+        "faults": [
+            {
+                "fault": "residual_shape",
+                "seen": "does not apply",
+                "reason": "a subject of kind attention has no residual",
+                "variants": [],
+            },
+            {
+                "fault": "missing_scale",
+                "seen": "not observable",
+                "reason": UNREACHED,
+                "variants": ["absent", "twice"],
+            },
+            {"fault": "mask_adds_zero", "seen": "checked", "reason": "", "variants": []},
+            {
+                "fault": "flipped_triangle",
+                "seen": "checked in part",
+                "reason": UNREACHED,
+                "variants": ["diagonal_lost"],
+            },
+        ],
+        "unseen": ["missing_scale"],
         "contracts": [
             {
                 "name": "finite",
@@ -182,6 +282,8 @@ def test_json_holds_every_number_and_says_what_is_none() -> None:
         "subject": "gone.py:f",
         "verdict": "unusable",
         "diagnosis": [],
+        "faults": [],
+        "unseen": [],
         "contracts": [],
         "reason": "there is no file gone.py",
     }
@@ -226,6 +328,16 @@ SENTENCES = [
     declaration.DRAINED,
     declaration.NORMED,
     "its output has too few bits for it",
+    FAILED,
+    SIZES,
+    *(reason.format(kind="attention") for _, reason in coverage.ELSEWHERE.values()),
+    subjects.MEMORY,
+    "width: found 0, required: a whole number of at least 2",
+    "heads: found 1025, required: a whole number of at most 1024",
+    *(
+        f"{name}: found 1, required: a whole number of at least 2; {why}"
+        for name, why in declaration.LONELY.items()
+    ),
     "the call failed: ValueError: boom",
     "the call returned None; required: an array",
     "the subject did not answer within 2 seconds; a longer --timeout may help",
@@ -257,7 +369,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def test_every_word_is_there_in_both_languages() -> None:
-    for words in (WORDS, VERDICTS, MEANING, PATTERNS):
+    for words in (WORDS, VERDICTS, MEANING, PATTERNS, COVERED):
         assert all(set(text) == {"en", "zh"} for text in words.values())
     for verdict in ("sound", "fragile", "broken", "undecided", "unusable"):
         assert verdict in MEANING

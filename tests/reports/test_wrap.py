@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.wrap import pad, width, wrap
+from reports.wrap import cut, pad, width, wrap
 
 
 def test_width_counts_a_chinese_character_as_two_columns() -> None:
@@ -52,3 +52,10 @@ def test_an_empty_text_is_one_empty_line() -> None:
 
 def test_padding_fills_up_to_the_display_width() -> None:
     assert pad("头", 4) == "头  "
+
+
+def test_what_does_not_fit_is_cut_by_display_width() -> None:
+    assert cut("abcdef", 6) == "abcdef"
+    assert cut("abcdefg", 6) == "abc..."
+    assert cut("ab cdefg", 6) == "ab..."
+    assert cut("未来位置", 7) == "未来..."
