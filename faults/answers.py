@@ -147,6 +147,9 @@ ORDER = (CHECKED, ABSENT, PART, HIDDEN)
 """From what is known best to what is not known."""
 
 
+COLON: Text = {"en": ": ", "zh": "："}
+
+
 def _nearest(checked: Checked) -> list[Candidate]:
     return [found for found in checked.candidates if found.fault in checked.named]
 
@@ -157,7 +160,7 @@ def _named(found: Candidate, known: dict[str, Fault]) -> Named:
         return Named(found.fault, found.variant, found.distance, relative.wrong, relative.repair, own=False)
     fault = known[found.fault]
     summary = next(variant.summary for variant in fault.variants if variant.name == found.variant)
-    wrong = {language: f"{fault.title[language]}: {summary[language]}" for language in summary}
+    wrong = {language: f"{fault.title[language]}{COLON[language]}{summary[language]}" for language in summary}
     return Named(found.fault, found.variant, found.distance, wrong, fault.repair, own=True)
 
 

@@ -8,7 +8,7 @@ from faults.model import Alone, FaultResult, Report, Status, Text, VariantResult
 from reports import cells, details, figures
 from reports.checks import checks
 from reports.document import Block, Grid, Heading, Lines, draw
-from reports.words import say
+from reports.words import say, unit
 
 FUTURE = "future"
 """The name in `Report.alone` of the test that replaces future tokens."""
@@ -92,7 +92,7 @@ def _signal_row(fault: FaultResult, language: str) -> list[str]:
     healthy = cells.worst(variant.reading.healthy for variant in alike)
     return [
         fault.name,
-        f"{first.reading.detector}\n{first.reading.unit}".rstrip(),
+        f"{first.reading.detector}\n{unit(first.reading.unit, language)}".rstrip(),
         figures.value(healthy),
         figures.value(first.reading.threshold),
         figures.value(cells.least(variant.reading.faulty for variant in alike)),

@@ -44,7 +44,7 @@ def headline(answer: Answer, language: str) -> str:
     """ "BROKEN my_gpt.py:Block: missing_scale/absent"."""
     names = say("list", language).join(f"{named.fault}/{named.variant}" for named in answer.nearest)
     said = names or printable(translated(answer.cause, language)) or meaning(answer, language)
-    return f"{title(answer, language)}: {said}"
+    return say("about", language, subject=title(answer, language), said=said)
 
 
 def title(answer: Answer, language: str) -> str:
@@ -179,7 +179,7 @@ def _measured(finding: Finding, language: str) -> str:
 def _patterns(checked: Checked, language: str) -> list[tuple[str, str]]:
     """The visibility patterns that are not as they should be."""
     said = [
-        f"{PATTERNS[probe][language]}: {PATTERNS[word][language]}"
+        say("about", language, subject=PATTERNS[probe][language], said=PATTERNS[word][language])
         for probe, word in checked.patterns.items()
         if word != "causal"
     ]
@@ -223,7 +223,9 @@ def _witness(answer: Answer, language: str) -> list[tuple[str, str]]:
 def remarks(answer: Answer, language: str) -> list[tuple[str, str]]:
     """What was declared or read, what would make it right, and what was done to the subject."""
     pairs = [(say("examined", language), _examined(answer, language)), *_long(answer.checked, language)]
-    advice = say("list", language).join(say("declare", language, flags=flags) for flags in answer.advice)
+    advice = say("list", language).join(
+        say("declare", language, flags=say("or", language).join(flags.split(", "))) for flags in answer.advice
+    )
     pairs += [(say("advice", language), advice)] if advice else []
     pairs += [(say("question", language), translated(question, language)) for question in answer.questions]
     return pairs + [(say("note", language), translated(note, language)) for note in answer.notes]
@@ -238,7 +240,7 @@ def _long(checked: Checked | None, language: str) -> list[tuple[str, str]]:
             about.setdefault(reason, []).append(finding.detector.name)
     names = say("list", language)
     return [
-        (say("why", language), say("about", language, contracts=names.join(contracts), reason=reason))
+        (say("why", language), say("about", language, subject=names.join(contracts), said=reason))
         for reason, contracts in about.items()
     ]
 

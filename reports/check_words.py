@@ -65,17 +65,18 @@ ACCESS: tuple[tuple[str, Text], ...] = (
     (
         r"the subject's weights cannot be written",
         both(
-            'to see it, give its weights by role, as {{"call": block, "weights": {{"Wq": Wq, "Wo": Wo, ...}}}}, '
-            "each for x @ W",
-            '若要观测，请按角色给出权重：{{"call": block, "weights": {{"Wq": Wq, "Wo": Wo, ...}}}}，均按 x @ W 排列',
+            'to see it, give its weights by role, as {{"call": block, "weights": {{"Wo": Wo, "W2": W2, ...}}}}, '
+            "each for x @ W (of a torch layer its weight.data.T)",
+            '若要观测，请按角色给出权重：{{"call": block, "weights": {{"Wo": Wo, "W2": W2, ...}}}}，'
+            "均按 x @ W 排列（torch 的层用 weight.data.T）",
         ),
     ),
     (
         r"the subject's (?P<roles>.*) could not be found among its weights",
         both(
-            'to see it, name them, as {{"call": block, "weights": {{"{role}": block.out.weight.data.T, ...}}}}, '
+            'to see it, name them, as {{"call": block, "weights": {{"{role}": layer.weight.data.T, ...}}}}, '
             "each for x @ W",
-            '若要观测，请指出它们：{{"call": block, "weights": {{"{role}": block.out.weight.data.T, ...}}}}，'
+            '若要观测，请指出它们：{{"call": block, "weights": {{"{role}": layer.weight.data.T, ...}}}}，'
             "均按 x @ W 排列",
         ),
     ),
@@ -130,7 +131,7 @@ WORDS: dict[str, Text] = {
     "causal assumed": both("causal (assumed)", "因果（默认假定）"),
     "bidirectional": both("not causal", "非因果"),
     "summary": both("summary", "汇总"),
-    "about": both("{contracts}: {reason}", "{contracts}：{reason}"),
+    "about": both("{subject}: {said}", "{subject}：{said}"),
     "as far as seen": both(
         "sound as far as seen; not observable: {faults}", "就所见而言正常；无法观测：{faults}"
     ),
@@ -141,6 +142,7 @@ WORDS: dict[str, Text] = {
     ),
     "all tokens": both("the output of every token", "每个 token 的输出"),
     "not finite": both("not finite", "非有限值"),
+    "or": both(" or ", " 或 "),
     "separator": both("; ", "；"),
     "list": both(", ", "、"),
 }

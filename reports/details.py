@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from faults.model import DetectorInfo, FaultResult, Report, VariantResult
 from reports import cells, figures
 from reports.document import Block, Grid, Heading, Lines
-from reports.words import STATUS, SYMPTOMS, say
+from reports.words import STATUS, SYMPTOMS, say, unit
 
 
 def blocks(report: Report, language: str) -> list[Block]:
@@ -99,7 +99,7 @@ def _detectors(report: Report, language: str) -> Grid:
 
 def _detector_row(detector: DetectorInfo, language: str) -> list[str]:
     return [
-        f"{detector.name}\n{detector.unit}".rstrip(),
+        f"{detector.name}\n{unit(detector.unit, language)}".rstrip(),
         detector.law[language],
         figures.value(detector.threshold),
         figures.value(detector.healthy),

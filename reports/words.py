@@ -34,6 +34,26 @@ TESTS: dict[str, Text] = {
 }
 """Names in `Report.alone` in words."""
 
+UNITS: dict[str, str] = {
+    "failed calls": "失败的调用数",
+    "relative change": "相对变化",
+    "relative difference": "相对差",
+    "share of heads": "头的占比",
+    "share of pairs": "token 对的占比",
+    "share of the change": "变化的占比",
+    "share of tokens": "token 的占比",
+    "share of values": "数值的占比",
+    "weight": "权重",
+    "|ln factor|": "|ln 倍数|",
+}
+"""Units of the detectors, and the same in Chinese."""
+
+
+def unit(name: str, language: str) -> str:
+    """A detector's unit in one language; one that is not known stays as it is."""
+    return UNITS.get(name, name) if language == "zh" else name
+
+
 SYMPTOMS: dict[str, Text] = {
     "head_width": both("d_k", "d_k"),
     "scaled_entropy": both("entropy, bits, scaled", "熵 (bit)，缩放"),

@@ -160,10 +160,10 @@ def test_what_to_give_is_said_once() -> None:
     ("reason", "advice"),
     [
         (UNREACHED, '{"call": block, "attention": f}'),
-        ("the subject's weights cannot be written", '"weights": {"Wq": Wq, "Wo": Wo, ...}'),
+        ("the subject's weights cannot be written", '"weights": {"Wo": Wo, "W2": W2, ...}'),
         (
             "the subject's Wo, W2 could not be found among its weights",
-            '"weights": {"Wo": block.out.weight.data.T, ...}',
+            '"weights": {"Wo": layer.weight.data.T, ...}',
         ),
         (FAILED, ""),
     ],
@@ -375,3 +375,21 @@ def test_every_word_is_there_in_both_languages() -> None:
         assert verdict in MEANING
         assert verdict in VERDICTS
     assert {checking.HOLDS, checking.UNSEEN, checking.INAPPLICABLE} <= set(VERDICTS)
+
+
+HALF = re.compile(
+    r"[\u4e00-\u9fff] ?[,;:!?(]|[,;:!?)] ?[\u4e00-\u9fff]|[\u4e00-\u9fff]\\.(?:\\s|$)|[，。；：、（）] "
+)
+
+
+@pytest.mark.parametrize("verbosity", [-1, 0, 1])
+def test_chinese_is_punctuated_as_chinese(verbosity: int) -> None:
+    text = check.render([answer(advice=("--norm post, --design scaled",)), UNUSABLE], "zh", "tsv", verbosity)
+    assert HALF.findall(text) == []
+    assert "有故障 my.py:Block：mask_adds_zero/zero" in text
+
+
+def test_chinese_words_are_punctuated_as_chinese() -> None:
+    for words in (WORDS, VERDICTS, MEANING, PATTERNS, COVERED):
+        assert [HALF.findall(text["zh"]) for text in words.values() if HALF.search(text["zh"])] == []
+    assert [chinese for _, chinese in REASONS if HALF.search(chinese)] == []
