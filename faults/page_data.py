@@ -77,12 +77,13 @@ def looks(fixture: Fixture) -> tuple[Look, ...]:
     with np.errstate(all="ignore"):
         observation = Observation(reference.subject(fixture), fixture)
         words = patterns.patterns(observation)
-        return tuple(_look(probe, words.get(probe, ""), observation) for probe in LOOKS)
+        return tuple(look(probe, words.get(probe, ""), take, observation) for probe, take in LOOKS.items())
 
 
-def _look(probe: str, word: str, observation: Observation) -> Look:
+def look(probe: str, word: str, take: Callable[[Observation], Array], observation: Observation) -> Look:
+    """What one probe shows of the subject, or why it shows nothing."""
     try:
-        return Look(probe, word, matrix(_short(LOOKS[probe](observation))))
+        return Look(probe, word, matrix(_short(take(observation))))
     except NotObservable as reason:
         return Look(probe, word, None, str(reason))
 

@@ -22,7 +22,7 @@ NOT_FINITE = ("inf", "-inf", "nan")
 
 def to_json(report: Report) -> str:
     """The report as strict JSON with sorted keys, two blanks of indent and a line end."""
-    tree = _plain(asdict(report))
+    tree = plain(asdict(report))
     return json.dumps(tree, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -44,11 +44,12 @@ def from_json(text: str) -> Report:
     return report
 
 
-def _plain(tree: Any) -> Any:
+def plain(tree: Any) -> Any:
+    """The tree as JSON can hold it: infinities and NaN are words, tuples are lists."""
     if isinstance(tree, Mapping):
-        return {str(name): _plain(branch) for name, branch in tree.items()}
+        return {str(name): plain(branch) for name, branch in tree.items()}
     if isinstance(tree, list | tuple):
-        return [_plain(branch) for branch in tree]
+        return [plain(branch) for branch in tree]
     if isinstance(tree, float) and not math.isfinite(tree):
         return f"{tree:.0f}"
     return tree

@@ -1,17 +1,27 @@
-"""`faults page`: one HTML file in which every fault can be seen, and static pictures of the same report."""
+"""`faults page`: one HTML file in which every fault can be seen, and somebody's own code beside them.
+
+With `--subject` the subject is examined first, as `faults check` does; where it cannot be used nothing is written.
+"""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from faults import language as languages
-from faults.commands import VERBS, output
+from faults.commands import VERBS, check, output
 from faults.commands.arguments import Parser
+from faults.commands.check_words import FLAGS
 from faults.commands.run import progress, with_page
 from faults.language import say
 from faults.model import FaultsError, Report, Text, UsageError
+
+if TYPE_CHECKING:  # numpy loads only once the command line is known to be sound
+    from faults.answers import Answer
+    from faults.page_subject import Looks
 
 HELP: dict[str, Text] = {
     "out": {
@@ -21,6 +31,12 @@ HELP: dict[str, Text] = {
     "from": {
         "en": "draw a report saved by 'faults run --json' instead of running anything",
         "zh": "绘制 “faults run --json” 保存的报告，不再运行",
+    },
+    "subject": {
+        "en": "also examine this attention, block or model, as 'faults check' does, and show it first: "
+        "module:attribute or path/file.py:attribute; the options after --svg describe it",
+        "zh": "同时按 “faults check” 的方式检查这个 attention、block 或模型，并放在最前面："
+        "module:attribute 或 path/file.py:attribute；--svg 之后的选项用来描述它",
     },
     "examples": {
         "en": "fixtures generated per fault (default %(default)s)",
@@ -43,6 +59,7 @@ HELP: dict[str, Text] = {
 
 DEFAULT_OUT = "report.html"
 KINDS = ("png", "svg")
+DESCRIBING = ("--init", "--python", "--cwd", "--timeout", "--strict", *(flag.option for flag in FLAGS))
 
 WROTE = {"en": "wrote {name} ({size:.0f} KB)", "zh": "已写入 {name}（{size:.0f} KB）"}
 NO_MATPLOTLIB = {
@@ -55,19 +72,32 @@ NO_PART = {
     "write it again with 'faults run --all --json FILE'",
     "zh": "--from {name}：报告中没有页面所需的数据；请用 “faults run --all --json 文件” 重新生成",
 }
+SEVERAL = {
+    "en": "--subject: found {count}, required is one; write a page for each",
+    "zh": "--subject：得到 {count} 个，只能有一个；请各生成一页",
+}
+NO_SUBJECT = {
+    "en": "{option} describes a subject, found none; name it with --subject module:attribute",
+    "zh": "{option} 描述的对象没有给出；请用 --subject module:attribute 指定",
+}
 
 
 def main(argv: list[str]) -> int:
-    """Write the page and the pictures asked for; returns the verdict of a fresh run, 0 for a saved report."""
+    """Write the page and the pictures asked for; returns the verdict of a fresh run and of the subject, if any."""
     spoken = languages.asked(argv)
-    language = languages.resolve(spoken)
-    options = _parser(language).parse_args(argv)
-    _check(options, language)
-    report, code = _saved(options, language) if options.saved is not None else _fresh(options)
-    lines = _write_page(report, options, spoken, language) + _write_pictures(report, options, language)
+    options = _parser(languages.resolve(spoken)).parse_args(argv)
+    options.lang = languages.resolve(spoken)
+    _check(options, options.lang)
+    given = _described(options)
+    found, looks = _examined(options, given)
+    if found and found[0].checked is None:
+        return found[0].exit_code(options.strict)
+    report, code = _saved(options, options.lang) if options.saved is not None else _fresh(options)
+    subject = _tree(found, looks)
+    lines = _write_page(report, subject, options, spoken) + _write_pictures(report, options, options.lang)
     if not options.quiet:
         print("\n".join(lines))
-    return code
+    return max([code, *(one.exit_code(options.strict) for one in found)])
 
 
 def _parser(language: str) -> Parser:
@@ -75,11 +105,15 @@ def _parser(language: str) -> Parser:
     parser = Parser("page", VERBS["page"], language)
     parser.add_argument("--out", metavar="FILE", help=words["out"])
     parser.add_argument("--from", dest="saved", metavar="FILE", help=words["from"])
+    parser.add_argument(
+        "--subject", dest="subjects", action="append", metavar="SUBJECT", help=words["subject"]
+    )
     parser.add_argument("--examples", type=int, default=100, metavar="N", help=words["examples"])
     parser.add_argument("--seed", type=int, default=0, metavar="S", help=words["seed"])
     parser.add_argument("--png", metavar="DIR", help=words["png"])
     parser.add_argument("--svg", metavar="DIR", help=words["svg"])
     parser.add_argument("-q", "--quiet", action="store_true", help=words["quiet"])
+    check.describing(parser, language)
     return parser
 
 
@@ -93,12 +127,51 @@ def _check(options: argparse.Namespace, language: str) -> None:
                 "zh": f"--{option}：得到 {found}，需要 {least} 或更大的整数",
             }[language])  # fmt: skip
     folders = [(kind, getattr(options, kind)) for kind in KINDS if getattr(options, kind) is not None]
-    if options.out is None and not folders:
+    if options.out is None and (not folders or options.subjects):
         options.out = DEFAULT_OUT
     if options.out is not None:
         output.check_file("--out", options.out, language, inputs=[options.saved] if options.saved else [])
     for kind, name in folders:
         _check_folder(f"--{kind}", name, language)
+
+
+def _described(options: argparse.Namespace) -> dict[str, Any]:
+    """What the flags declare of the subject; UsageError for several subjects, or for flags without one."""
+    if not options.subjects:
+        _no_description(options)
+        return {}
+    if len(options.subjects) > 1:
+        raise UsageError(SEVERAL[options.lang].format(count=len(options.subjects)))
+    check.check_described(options)
+    return check.declared(options)
+
+
+def _no_description(options: argparse.Namespace) -> None:
+    """UsageError for the first option that describes a subject and was given."""
+    bare = vars(_parser(options.lang).parse_args([]))
+    for option in DESCRIBING:
+        name = option[2:].replace("-", "_")
+        if getattr(options, name) != bare[name]:
+            raise UsageError(NO_SUBJECT[options.lang].format(option=option))
+
+
+def _examined(options: argparse.Namespace, given: Mapping[str, Any]) -> tuple[list[Answer], Looks]:
+    """The answers for the subject and its blocks, with one line on stderr for each that could not be measured."""
+    if not options.subjects:
+        return [], {}
+    from faults.page_subject import examined
+
+    found, looks = examined(check.request(options, options.subjects[0], given))
+    check.complain(found, options.lang)
+    return found, looks
+
+
+def _tree(found: list[Answer], looks: Looks) -> dict[str, Any] | None:
+    if not found:
+        return None
+    from reports.page.subject import tree
+
+    return tree(found, looks)
 
 
 def _check_folder(option: str, name: str, language: str) -> None:
@@ -142,14 +215,16 @@ def _fresh(options: argparse.Namespace) -> tuple[Report, int]:
     return with_page(report), verdict.exit_code(report)
 
 
-def _write_page(report: Report, options: argparse.Namespace, spoken: str | None, language: str) -> list[str]:
+def _write_page(
+    report: Report, subject: Mapping[str, Any] | None, options: argparse.Namespace, spoken: str | None
+) -> list[str]:
     if options.out is None:
         return []
     from reports.page.document import render
 
-    page = render(report, spoken or "")
+    page = render(report, spoken or "", subject)
     output.write_file("--out", options.out, page)
-    return [WROTE[language].format(name=options.out, size=len(page.encode()) / 1000)]
+    return [WROTE[options.lang].format(name=options.out, size=len(page.encode()) / 1000)]
 
 
 def _write_pictures(report: Report, options: argparse.Namespace, language: str) -> list[str]:

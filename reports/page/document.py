@@ -22,9 +22,16 @@ HERE = Path(__file__).parent
 
 SCRIPTS = (
     "numbers.js", "elements.js", "pictures.js", "explorer.js", "matrix.js",
-    "attention.js", "softmax.js", "positions.js", "shapes.js", "main.js",
+    "attention.js", "softmax.js", "positions.js", "shapes.js", "subject.js", "main.js",
 )  # fmt: skip
 """In this order they are one script."""
+
+OF_SUBJECT = "subject"
+"""How the files and words begin that stand in the page only where somebody's own subject is shown."""
+
+LINK = """<a href="#subject" data-say="subject.nav"></a>
+      """
+"""To the section of the subject."""
 
 LANGUAGES = ("en", "zh")
 
@@ -32,9 +39,14 @@ UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "
 """What could end a script element or a line inside one, as JSON writes it in escapes."""
 
 
-def render(report: Report, language: str = "") -> str:
-    """The whole page for a report with its page part; `language` "en" or "zh", or "" for the reader's own."""
-    style, script = read("page.css"), "\n".join(map(read, SCRIPTS))
+def render(report: Report, language: str = "", subject: Mapping[str, Any] | None = None) -> str:
+    """The whole page for a report with its page part; `language` "en" or "zh", or "" for the reader's own.
+
+    `subject`: what `reports.page.subject.tree` makes of one; without it nothing of its section is in the page.
+    """
+    shown = subject is not None
+    style = read("page.css") + (read("subject.css") if shown else "")
+    script = "\n".join(read(name) for name in SCRIPTS if shown or not name.startswith(OF_SUBJECT))
     return filled(
         read("page.html"),
         {
@@ -44,7 +56,9 @@ def render(report: Report, language: str = "") -> str:
             "policy": html.escape(policy(script, style)),
             "style": style,
             "script": script,
-            "data": embedded(data(report)),
+            "link": LINK if shown else "",
+            "subject": read("subject.html") if shown else "",
+            "data": embedded(data(report, subject)),
         },
     )
 
@@ -66,16 +80,53 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def data(report: Report) -> dict[str, Any]:
-    """What the script draws: the report as its JSON has it, and the words in both languages.
+def data(report: Report, subject: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What the script draws: the report as its JSON has it, the subject, and the words in both languages.
 
-    Runs that are bit-identical to the healthy one are the word "same": most are, and it saves a fifth of the file.
+    Runs that are bit-identical to the healthy one are the word "same", matrices that occur again point to the one of
+    `matrices` that they are, and of counts by name those that are 0 are left out: that saves a third of the file.
     """
     tree = json.loads(to_json(report))
+    for row in (row for fault in tree["faults"] for row in fault["variants"]):
+        row |= {name: _counted(row[name]) for name in ("kills", "observed")}
     for demonstration in (tree["page"] or {}).get("demonstrations", []):
         for stage in demonstration["stages"]:
             stage |= {run: "same" for run in ("after", "repaired") if stage[run] == stage["before"]}
-    return {"report": tree, "words": words()}
+    matrices: list[Any] = []
+    tree["page"] = pooled(tree["page"], matrices, {})
+    found = {"report": tree, "matrices": matrices, "words": words()}
+    if subject is not None:
+        return {**found, "subject": subject}
+    said = {
+        language: {key: text for key, text in known.items() if not key.startswith(OF_SUBJECT)}
+        for language, known in words().items()
+    }
+    return {**found, "words": said}
+
+
+def _counted(counts: Mapping[str, int]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if count}
+
+
+def pooled(branch: Any, matrices: list[Any], known: dict[str, int]) -> Any:
+    """The tree with {"pooled": at} for each matrix; the matrices are appended, each once."""
+    if isinstance(branch, dict):
+        return {name: pooled(inner, matrices, known) for name, inner in branch.items()}
+    if not isinstance(branch, list):
+        return branch
+    if not _is_matrix(branch):
+        return [pooled(inner, matrices, known) for inner in branch]
+    text = json.dumps(branch)
+    if text not in known:
+        known[text] = len(matrices)
+        matrices.append(branch)
+    return {"pooled": known[text]}
+
+
+def _is_matrix(branch: list[Any]) -> bool:
+    return bool(branch) and all(
+        isinstance(row, list) and not any(isinstance(cell, dict | list) for cell in row) for row in branch
+    )
 
 
 def words() -> dict[str, dict[str, str]]:

@@ -2,8 +2,16 @@
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const REPORT = DATA.report;
-const PART = REPORT.page;
+const PART = unpooled(REPORT.page);
 let language = "en";
+
+// A matrix that occurs again stands in the data once.
+function unpooled(branch) {
+  if (Array.isArray(branch)) return branch.map(unpooled);
+  if (branch === null || typeof branch !== "object") return branch;
+  if ("pooled" in branch) return DATA.matrices[branch.pooled];
+  return Object.fromEntries(Object.entries(branch).map(([name, inner]) => [name, unpooled(inner)]));
+}
 
 // One entry of the words, its {places} filled in.
 function say(key, places = {}) {

@@ -48,6 +48,7 @@ function drawEverything() {
   drawStatic();
   drawHero();
   drawGallery();
+  if (DATA.subject) drawSubject();
   drawQuiz();
   if (REPORT.faults.length) {
     drawCards();

@@ -28,17 +28,23 @@ function heat(matrix, { label, hue, rowNames, columnNames = rowNames, marked = -
   return picture;
 }
 
+// What is no share of anything, NaN or less than nothing, is crossed out.
+const odd = (value, strong) => Number.isNaN(value) || (strong === strength && value < 0);
+
 // One path for all squares of one tone: a thousand elements would take longer to style than to draw.
 function squares(matrix, left, top, tall, strong) {
   const tones = new Map();
   matrix.forEach((row, t) => row.forEach((value, s) => {
-    const force = strong(real(value)), tone = force > 0 ? Math.ceil(force * TONES) / TONES : 0;
-    const path = `M${left + s * CELL + 1} ${top + t * tall + 1}h${CELL - 2}v${tall - 2}h${2 - CELL}z`;
+    const wrong = odd(real(value), strong), force = strong(real(value));
+    const tone = wrong ? "odd" : force > 0 ? Math.ceil(force * TONES) / TONES : 0;
+    const x = left + s * CELL + 1, y = top + t * tall + 1, wide = CELL - 2, high = tall - 2;
+    const path = wrong ? `M${x + 4} ${y + 4}l${wide - 8} ${high - 8}m0 ${8 - high}l${8 - wide} ${high - 8}`
+      : `M${x} ${y}h${wide}v${high}h${-wide}z`;
     tones.set(tone, (tones.get(tone) ?? "") + path);
   }));
-  return [...tones].map(([tone, path]) => drawn("path", {
+  return [...tones].map(([tone, path]) => (tone === "odd" ? drawn("path", { d: path, class: "odd" }) : drawn("path", {
     d: path, class: tone ? "cell" : "cell empty", "fill-opacity": tone ? tone.toFixed(3) : null,
-  }));
+  })));
 }
 
 // Long words over narrow columns stand at a slant.

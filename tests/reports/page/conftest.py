@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 from faults import campaign, page_data, registry
+from faults.answers import NO_SUBJECT, Answer
 from faults.model import Report
-from reports.page import document
+from faults.page_subject import looks
+from reports.page import document, subject
+from tests.faults.page_subjects import Block, Leaky, answered
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 ARGUMENTS = [
@@ -57,12 +60,29 @@ def saved() -> Report:
 
 
 @pytest.fixture(scope="session")
-def write(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Report, str], str]:
+def own() -> dict[str, Any]:
+    """Somebody's own model: the whole leaks, its first block is sound, its second hangs."""
+    hanging = "the subject did not answer within 2 seconds; a longer --timeout may help"
+    return shown([
+        answered(Leaky, "mine.py:Model"),
+        answered(Block, "mine.py:Model.h.0"),
+        Answer("mine.py:Model.h.1", cause=hanging, code=NO_SUBJECT),
+    ])  # fmt: skip
+
+
+def shown(answers: list[Answer]) -> dict[str, Any]:
+    """What the page shows of the answers, with the looks at each that could be measured."""
+    taken = {one.subject: looks(one, 0) for one in answers if one.checked is not None}
+    return subject.tree(answers, taken)
+
+
+@pytest.fixture(scope="session")
+def write(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     """Writes a report's page to disk and gives its address."""
 
-    def written(report: Report, language: str = "") -> str:
+    def written(report: Report, language: str = "", own: dict[str, Any] | None = None) -> str:
         path: Path = tmp_path_factory.mktemp("page") / "report.html"
-        path.write_text(document.render(report, language), encoding="utf-8")
+        path.write_text(document.render(report, language, own), encoding="utf-8")
         return path.as_uri()
 
     return written
