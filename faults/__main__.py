@@ -141,6 +141,12 @@ def report(error: BaseException, spoken: str) -> int:
             "zh": "当前文件夹已不存在；请换到一个存在的文件夹",
         }
         return complain(text[spoken], INTERNAL_ERROR)
+    if isinstance(error, PermissionError) and error.filename is not None:
+        text = {
+            "en": f"{error.filename}: no permission; required is a path that this user may use",
+            "zh": f"{error.filename}：没有权限；需要当前用户可以访问的路径",
+        }
+        return complain(text[spoken], INTERNAL_ERROR)
     if os.environ.get("FAULTS_TRACEBACK") == "1":
         traceback.print_exception(error)
     kind = {"en": "internal error", "zh": "内部错误"}[spoken]

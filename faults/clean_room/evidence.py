@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ from faults.evidence_model import BOUNDS, Bound, Measure, said
 Array = NDArray[Any]
 
 FAULT_RECORD = "fault_record.json"
+NAMES = (*records.FILES, FAULT_RECORD)
+"""Files of the record."""
+
 FAULT_KIND = "attention-faults.clean-room-fault-record.v1"
 
 
@@ -109,7 +113,9 @@ def foreign(folder: Path) -> list[str]:
     """Files in the folder that a new record would replace and that no earlier run wrote as they are now."""
     mine = folder / FAULT_RECORD
     strangers = records.foreign(folder)
-    return strangers if not mine.exists() or _listed(folder, mine) else [*strangers, FAULT_RECORD]
+    # A link is not ours, wherever it leads and whether anything is there.
+    own = not os.path.lexists(mine) or (not mine.is_symlink() and _listed(folder, mine))
+    return strangers if own else [*strangers, FAULT_RECORD]
 
 
 def _listed(folder: Path, mine: Path) -> bool:

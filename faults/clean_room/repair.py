@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,14 +26,21 @@ SCRAMBLE = said("largest difference from the heads computed one by one", "与逐
 LEAKS = (("causal_mask", "open_mask"), ("causal_attention", "open_attention"))
 
 
-def repairs(room: Room, inputs: Inputs, lines: dict[str, int]) -> Iterator[Repair]:
-    """A future leak and a head-axis fault, each where the learner's block calls the function that is replaced."""
+PLACES = ("causal_mask", "causal_attention", "merge_heads")
+"""The functions into which a fault goes."""
+
+
+def repairs(room: Room, inputs: Inputs, lines: dict[str, int], held: Container[str]) -> Iterator[Repair]:
+    """A future leak and a head-axis fault, each where the learner's block calls the function that is replaced.
+
+    Only in functions that are right, those in `held`: in a wrong one a fault says nothing about its repair.
+    """
     for function, fault in LEAKS:
-        found = _leak(room, inputs, function, fault)
+        found = _leak(room, inputs, function, fault) if function in held else None
         if found is not None:
             yield Repair("mask_adds_zero", function, lines.get(function), LEAK, *found[:3], FUTURE, found[3])
             break
-    found = _scramble(room, inputs)
+    found = _scramble(room, inputs) if "merge_heads" in held else None
     if found is not None:
         line = lines.get("merge_heads")
         yield Repair("head_seq_swap", "merge_heads", line, SCRAMBLE, *found[:3], TOLERANCE, found[3])

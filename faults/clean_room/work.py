@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,8 @@ class Work:
             ours: source.lines[theirs] for ours in _ours() if (theirs := room.theirs(ours)) in source.lines
         }
         self.repairs: tuple[Repair, ...] = ()
+        self.held: set[str] = set()
+        """Functions of ours that were judged and are right."""
 
     def interface(self) -> CleanRoom:
         """The interface alone."""
@@ -81,12 +83,17 @@ class Work:
         try:
             CHECKS[key](self.room, self.inputs)
         except Judged as judged:
+            # A part is judged in the order of its functions: those before the one that is wrong are right.
+            self.held |= set(
+                functions[: functions.index(judged.function)] if judged.function in functions else ()
+            )
             return Finding(
                 key, title, judged.state, judged.what, judged.line or self.lines.get(judged.function)
             )
         except Raised as raised:
             what = said(f"{functions[-1]} raises {raised}", f"{functions[-1]} 抛出 {raised}")
             return Finding(key, title, "failed", what, raised.line or self.lines.get(functions[-1]))
+        self.held |= set(functions)
         return Finding(key, title, DONE, OK, self.lines.get(functions[-1]))
 
     def _proposal(self) -> tuple[tuple[str, str], ...]:
@@ -111,7 +118,7 @@ class Work:
     def _repairs(self) -> tuple[Repair, ...]:
         try:
             run(self.room, "block", self.inputs.x, self.inputs.weights, self.inputs.heads)
-            return tuple(repair.repairs(self.room, self.inputs, self.lines))
+            return tuple(repair.repairs(self.room, self.inputs, self.lines, self.held))
         except (Judged, Raised, ValueError, TypeError):
             return ()
 
@@ -142,7 +149,7 @@ class Work:
         yield self._measured("per_head", lambda: chain.parity(self.room, self.inputs)[1], chain.PARITY)
         yield _chain(findings)
         yield self._sketch(shapes)
-        yield _repair(self.repairs)
+        yield _repair(self.repairs, sorted(name for name in repair.PLACES if name not in self.held))
 
     def _measured(
         self, key: str, measure: Callable[[], float], limit: float, strict: bool = False
@@ -243,13 +250,18 @@ def _chain(findings: tuple[Finding, ...]) -> Requirement:
     return _requirement("chain", TITLES["chain"], done == len(parts), what)
 
 
-def _repair(repairs: tuple[Repair, ...]) -> Requirement:
+def _repair(repairs: tuple[Repair, ...], wrong: Sequence[str]) -> Requirement:
     if not repairs:
+        names = ", ".join(wrong), "、".join(wrong)
         what = said(
             "not made: block does not run, or calls none of your own functions",
             "未能进行：block 无法运行，或没有调用你自己的函数",
         )
-        return _requirement("repair", TITLES["repair"], None, what)
+        unfinished = said(
+            f"not made: a fault goes only into what is right, and is not yet: {names[0]}",
+            f"未能进行：故障只注入已经正确的函数，尚未正确的有：{names[1]}",
+        )
+        return _requirement("repair", TITLES["repair"], None, unfinished if wrong else what)
     shown = [one for one in repairs if one.shown]
     best = (shown or list(repairs))[0]
     what = said(

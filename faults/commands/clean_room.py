@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from faults import language as languages
-from faults.commands import VERBS, output
+from faults.commands import VERBS, evidence, output
 from faults.commands.arguments import Parser
 from faults.language import say
 from faults.model import FaultsError, Text, UsageError
@@ -142,17 +142,20 @@ def _check(options: argparse.Namespace) -> int:
     from faults.clean_room import mapping, source
 
     given = mapping.parse(options.map, options.lang)
+    text = source.read(options.file or options.contract, options.lang)
+    when, folder = evidence.when(options), _folder(options)
     if options.json is not None:
         output.check_file("--json", options.json, options.lang)
-    text = source.read(options.file or options.contract, options.lang)
-    folder = _folder(options)
+        _refuse_evidence(options, folder)
     try:
-        return _in_room(options, text, given, folder)
+        return _in_room(options, text, given, folder, when)
     except GuestError as error:
         raise FaultsError(_lost(options, str(error), getattr(error, "function", ""))) from error
 
 
-def _in_room(options: argparse.Namespace, text: Source, given: Mapping[str, str], folder: Path) -> int:
+def _in_room(
+    options: argparse.Namespace, text: Source, given: Mapping[str, str], folder: Path, when: str
+) -> int:
     from faults.clean_room.room import Room
     from faults.clean_room.work import Work
 
@@ -160,7 +163,7 @@ def _in_room(options: argparse.Namespace, text: Source, given: Mapping[str, str]
         work = Work(text, room, given)
         _refuse_unloaded(options, room, work)
         found = work.interface() if options.file is None else work.whole()
-        written, why = ([], None) if options.file is None else _evidence(options, work, found, folder)
+        written, why = ([], None) if options.file is None else _evidence(options, work, found, folder, when)
     return _deliver(options, found, written, why)
 
 
@@ -177,9 +180,19 @@ def _refuse_unloaded(options: argparse.Namespace, room: Room, work: Work) -> Non
     raise FaultsError(words[options.lang])
 
 
+def _refuse_evidence(options: argparse.Namespace, folder: Path) -> None:
+    """UsageError where the result as JSON would take the place of a file of the evidence."""
+    from faults.clean_room.evidence import NAMES
+
+    if options.file is not None and output.place(options.json) in {
+        output.place(str(folder / name)) for name in NAMES
+    }:
+        raise _usage(options, "--json names one of the files in --out", "--json 与 --out 中的文件相同")
+
+
 def _folder(options: argparse.Namespace) -> Path:
     """UsageError, before anything is run, where the evidence could not or must not be written."""
-    from faults.clean_room import evidence
+    from faults.clean_room.evidence import foreign
 
     folder = Path(OUT if options.out is None else options.out)
     if options.file is None:
@@ -190,7 +203,7 @@ def _folder(options: argparse.Namespace) -> Path:
             f"--out {str(folder)!r}: found a file, required is a folder",
             f"--out {str(folder)!r}：是文件；需要文件夹",
         )
-    strangers = evidence.foreign(folder)
+    strangers = foreign(folder)
     if strangers:
         name = str(folder / strangers[0])
         raise _usage(
@@ -202,24 +215,21 @@ def _folder(options: argparse.Namespace) -> Path:
 
 
 def _evidence(
-    options: argparse.Namespace, work: Work, found: CleanRoom, folder: Path
+    options: argparse.Namespace, work: Work, found: CleanRoom, folder: Path, when: str
 ) -> tuple[list[str], Text | None]:
     """Paths of the files written, or why none was."""
-    from faults import evidence_record
-    from faults.clean_room import evidence
+    from faults.clean_room.evidence import files, measure
 
     if found.traces:
         return [], {"en": "the file reaches the reference", "zh": "文件接触了参考实现"}
-    measured = evidence.measure(work.room, work.inputs)
+    measured = measure(work.room, work.inputs)
     if measured is None:
         return [], {
             "en": "not all five metrics can be measured on your code: block must run and call your own functions",
             "zh": "五项指标中有的无法在你的代码上测量：block 必须能运行，并调用你自己的函数",
         }
-    made = evidence.files(measured, found.repairs, work.source.path, folder, evidence_record.now())
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in made.items():
-        (folder / name).write_bytes(content)
+    made = files(measured, found.repairs, work.source.path, folder, when)
+    evidence.write(options, folder, made)
     return [str(folder / name) for name in made], None
 
 

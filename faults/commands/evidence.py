@@ -156,15 +156,16 @@ def _measure(options: argparse.Namespace) -> int:
             f"--seed：得到 {seed}，需要 0 到 2^63 - 1",
         )
     folder = Path(OUT if options.out is None else options.out)
-    when = _when(options)
+    made = when(options)
     _refuse_folder(options, folder)
     from faults import evidence
 
     measurement = evidence.measure(seed)
-    return _deliver(options, measurement, when, folder)
+    return _deliver(options, measurement, made, folder)
 
 
-def _when(options: argparse.Namespace) -> str:
+def when(options: argparse.Namespace) -> str:
+    """The time of the record; UsageError where SOURCE_DATE_EPOCH is no time."""
     from faults import evidence_record
 
     try:
@@ -208,7 +209,7 @@ def _deliver(options: argparse.Namespace, measurement: Measurement, when: str, f
     from reports import evidence
 
     files, run = _files(measurement, when, folder)
-    _write(options, folder, files)
+    write(options, folder, files)
     paths = [str(folder / name) for name in files]
     if options.json is not None:
         output.write_file("--json", options.json, evidence.to_json(run))
@@ -232,11 +233,12 @@ def _files(measurement: Measurement, when: str, folder: Path) -> tuple[dict[str,
     return {**files, records.RUN: evidence.to_json(run).encode()}, run
 
 
-def _write(options: argparse.Namespace, folder: Path, files: Mapping[str, bytes]) -> None:
+def write(options: argparse.Namespace, folder: Path, files: Mapping[str, bytes]) -> None:
+    """Each file whole or not at all, in the order given; UsageError where one cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
-            _replace(folder / name, content)
+            output.replace(folder / name, content)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise _usage(
@@ -244,17 +246,6 @@ def _write(options: argparse.Namespace, folder: Path, files: Mapping[str, bytes]
             f"--out {str(folder)!r}: cannot be written ({reason}); name another folder",
             f"--out {str(folder)!r}：无法写入（{reason}）；请另选文件夹",
         ) from error
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all; a link of that name is replaced, not what it points to."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _usage(options: argparse.Namespace, english: str, chinese: str) -> UsageError:

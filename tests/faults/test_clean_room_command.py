@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -135,6 +136,76 @@ def test_evidence_is_replaced_only_where_it_was_written_by_this_verb(
     assert run("mine.py") == 2
     assert record.read_text() == "{}"
     assert "did not write, or changed since" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["fault_record.json", "evidence.yaml", "evidence.json", "intermediates.npz"])
+def test_neither_the_result_nor_a_link_takes_the_place_of_evidence(
+    repository: Path, capsys: Captured, name: str
+) -> None:
+    put(repository, COMPLETE)
+    (repository / "out").mkdir()
+    assert run("mine.py", "--out", "out", "--json", f"out/../out/{name}") == 2
+    assert capsys.readouterr().err == "faults: --json names one of the files in --out\n"
+    (repository / "out" / name).symlink_to(repository / "elsewhere")
+    assert run("mine.py", "--out", "out") == 2
+    assert "did not write, or changed since" in capsys.readouterr().err
+    assert not (repository / "elsewhere").exists()
+
+
+def test_evidence_that_cannot_be_written_is_said_in_one_line_and_leaves_what_was_there(
+    repository: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(repository, COMPLETE)
+    assert run("mine.py", "--out", "out") == 0
+    before = {path.name: path.read_bytes() for path in (repository / "out").iterdir()}
+    capsys.readouterr()
+
+    def full(self: Path, target: object) -> NoReturn:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    assert run("mine.py", "--out", "out") == 2
+    assert capsys.readouterr().err == (
+        "faults: --out 'out': cannot be written (No space left on device); name another folder\n"
+    )
+    assert {path.name: path.read_bytes() for path in (repository / "out").iterdir()} == before
+
+
+@pytest.mark.parametrize("epoch", ["soon", "1e30", "9" * 30])
+def test_a_time_that_is_none_is_refused_before_anything_runs(
+    folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, epoch: str
+) -> None:
+    put(folder, "raise SystemExit('it ran')\n")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    assert run("mine.py") == 2
+    assert capsys.readouterr().err == (
+        f"faults: SOURCE_DATE_EPOCH: found {epoch!r}, required is whole seconds since 1970\n"
+    )
+
+
+def test_a_path_without_permission_is_one_line(
+    folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(self: Path) -> NoReturn:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "is_file", closed)
+    assert run("locked/mine.py") == 3
+    assert capsys.readouterr().err == (
+        "faults: locked/mine.py: no permission; required is a path that this user may use\n"
+    )
+
+
+def test_the_commit_is_that_of_the_learners_file_and_not_of_the_folder_of_evidence(repository: Path) -> None:
+    other = repository / "other"
+    other.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=other, check=True)
+    put(repository, COMPLETE)
+    run("mine.py", "--out", "other/out")
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    assert json.loads((other / "out" / "evidence.json").read_text())["commit"] == head
 
 
 def test_no_evidence_where_the_reference_was_reached(folder: Path, capsys: Captured) -> None:

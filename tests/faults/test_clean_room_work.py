@@ -169,6 +169,21 @@ def test_a_fault_made_in_the_learners_code_fails_before_and_is_fixed_after(tmp_p
     assert scramble.broken > 0.1
 
 
+def test_a_fault_is_made_only_in_functions_that_are_right(tmp_path: Path) -> None:
+    merge = "np.concatenate([attended[:, head] for head in range(attended.shape[1])], axis=-1)"
+    scrambled = changed(merge, "attended.reshape(attended.shape[0], attended.shape[2], -1)")
+    assert [one.function for one in examined(tmp_path, scrambled).repairs] == ["causal_mask"]
+    unscaled = changed("scaled = scores / query.shape[-1] ** 0.5", "scaled = scores")
+    assert [one.function for one in examined(tmp_path, unscaled).repairs] == ["causal_mask", "merge_heads"]
+    room = examined(tmp_path, scrambled.replace("-np.inf", "0.0"))
+    assert room.repairs == ()
+    needed = {one.key: one for one in room.requirements}["repair"]
+    assert needed.holds is None
+    assert needed.what["en"].startswith(
+        "not made: a fault goes only into what is right, and is not yet: causal_"
+    )
+
+
 def test_a_leak_is_made_in_the_attention_where_no_mask_function_is_called(tmp_path: Path) -> None:
     text = changed(MASKED, "masked = np.where(np.tri(scores.shape[-1]) > 0, scaled, -np.inf)")
     assert [one.function for one in examined(tmp_path, text).repairs] == ["causal_attention", "merge_heads"]
