@@ -27,6 +27,10 @@ HELP: dict[str, Text] = {
         "en": "run only mutants in functions changed since REV or reached by tests changed since; partial",
         "zh": "只运行自 REV 以来改动过的函数中的、或改动过的测试所到达的变异体；结果不完整",
     },
+    "part": {
+        "en": "run and judge only this part of [tool.faults.score] in pyproject.toml; partial",
+        "zh": "只运行并判定 pyproject.toml 中 [tool.faults.score] 的这一部分；结果不完整",
+    },
     "fail_under": {
         "en": "exit 1 if the score is below X percent (0 to 100); without it nothing may survive",
         "zh": "得分低于百分之 X（0 到 100）时以 1 退出；不给出时不允许任何存活",
@@ -84,6 +88,7 @@ def _parser(language: str) -> Parser:
     parser.add_argument("--no-run", action="store_true", help=words["no_run"])
     parser.add_argument("--project", metavar="DIR", default=".", help=words["project"])
     parser.add_argument("--since", metavar="REV", help=words["since"])
+    parser.add_argument("--part", metavar="NAME", help=words["part"])
     parser.add_argument("--fail-under", type=float, metavar="X", help=words["fail_under"])
     parser.add_argument("--baseline", metavar="FILE", help=words["baseline"])
     for name in FILES[-1:] + FILES[:-1]:
@@ -133,10 +138,21 @@ def _measured(options: argparse.Namespace) -> ScoreReport:
 
     project = Path(options.project)
     config = settings.load(project)
+    _check_part(options, [part.name for part in config.parts])
     bars = gate.Bars(options.fail_under, config.parts, _known(options), config.equivalents_at_most)
     if not options.no_run:
-        runs.fresh(project, config, options.since or "", _progress(options))
-    return gate.report(runs.read(project, config), bars)
+        runs.fresh(project, config, options.since or "", options.part or "", _progress(options))
+    return gate.report(runs.read(project, config, options.part or ""), bars)
+
+
+def _check_part(options: argparse.Namespace, names: list[str]) -> None:
+    if options.part is not None and options.part not in names:
+        known = ", ".join(names) or "none"
+        raise _usage(
+            options,
+            f"--part {options.part!r}: found no such part, required is one in pyproject.toml: {known}",
+            f"--part {options.part!r}：没有这一部分；需要 pyproject.toml 中的一个：{known}",
+        )
 
 
 def _known(options: argparse.Namespace) -> dict[str, int] | None:
@@ -185,7 +201,10 @@ def _summary(options: argparse.Namespace, report: ScoreReport) -> str:
     from reports.mutation import summary
 
     path = Path(options.summary)
-    before = path.read_bytes().decode() if path.exists() else ""
+    try:
+        before = path.read_bytes().decode() if path.is_file() else ""
+    except (OSError, ValueError) as error:
+        raise FaultsError(f"--summary {path}: cannot be read ({error}), required is UTF-8 text") from error
     return before + summary.to_summary(report, options.lang, len(before.encode()))
 
 

@@ -15,9 +15,25 @@ from faults.mutation.model import Mutant, Origin
 
 FOLDER = "mutants"
 STATS = "mutmut-stats.json"
+IMPORTED = "faults-imported.json"
+"""Where the live session lists what ran while modules were imported."""
 ORIGINAL, NUMBERED = "__mutmut_orig", "__mutmut_"
 SEPARATOR = "ǁ"
 """Between class and method in the names that mutmut generates."""
+
+
+DAMAGED = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    SyntaxError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+)
+"""What reading a file that is none of mutmut's may raise."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +47,8 @@ class Finished:
     """Seconds of every test that ran."""
     reached: Mapping[str, tuple[str, ...]]
     """Tests by `module.mangled function name`, the fastest first."""
+    imported: frozenset[str] = frozenset()
+    """Functions, named in the same way, that run while modules are imported."""
 
 
 def exists(project: Path) -> bool:
@@ -47,23 +65,34 @@ def read(project: Path) -> Finished:
             f"{folder}: found no finished run of mutmut, required is one; start `faults score` without --no-run"
         )
     reached, tests, broken = _statistics(folder)
+    imported, damaged = _imported(folder)
     reader = _Reader(project, reached)
     mutants = tuple(mutant for meta in metas for mutant in reader.file(meta.relative_to(folder)))
-    return Finished(mutants, reader.sources, (*broken, *reader.broken), tests, reached)
+    return Finished(mutants, reader.sources, (*broken, *damaged, *reader.broken), tests, reached, imported)
 
 
 def _statistics(folder: Path) -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, float], tuple[Text, ...]]:
     """Which tests reach what, how long each takes, and what is wrong with the file that says so."""
     try:
         found = _json(folder / STATS)
-        seconds = {str(test): float(took) for test, took in found["duration_by_test"].items()}
+        seconds = {_word(test): float(took) for test, took in found["duration_by_test"].items()}
         reached = {
-            name: tuple(sorted(tests, key=lambda test: (seconds.get(test, 0.0), test)))
+            _word(name): tuple(sorted(map(_word, tests), key=lambda test: (seconds.get(test, 0.0), test)))
             for name, tests in found["tests_by_mangled_function_name"].items()
         }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except DAMAGED as error:
         return {}, {}, (unreadable(STATS, error),)
     return reached, seconds, ()
+
+
+def _imported(folder: Path) -> tuple[frozenset[str], tuple[Text, ...]]:
+    """What ran at import, where the live session wrote it down, and what is wrong with the file."""
+    try:
+        return frozenset(map(_word, _json(folder / IMPORTED))), ()
+    except FileNotFoundError:
+        return frozenset(), ()
+    except DAMAGED as error:
+        return frozenset(), (unreadable(IMPORTED, error),)
 
 
 def unreadable(name: str, error: Exception) -> Text:
@@ -88,11 +117,12 @@ class _Reader:
         path = meta.with_suffix("").as_posix()
         try:
             found = _json(self.project / FOLDER / meta)
-            codes, seconds = found["exit_code_by_key"], found.get("durations_by_key", {})
+            codes = {_word(key): _code(code) for key, code in found["exit_code_by_key"].items()}
+            seconds = {key: _seconds(took) for key, took in found.get("durations_by_key", {}).items()}
             source = _text(self.project / path)
             mutated = functions(_text(self.project / FOLDER / path))
             real = functions(source)
-        except (OSError, ValueError, KeyError, TypeError, SyntaxError) as error:
+        except DAMAGED as error:
             self.broken.append(unreadable(path, error))
             return []
         if codes:
@@ -122,7 +152,7 @@ class _Reader:
         self,
         path: str,
         codes: Mapping[str, int | None],
-        seconds: Mapping[str, float],
+        seconds: Mapping[str, float | None],
         mutated: Mapping[str, Function],
         real: Mapping[str, Function],
     ) -> Iterator[Mutant]:
@@ -139,7 +169,7 @@ class _Reader:
                 change(path, function, renamed(by_bare[bare(key)], function.name).lines),
                 status,
                 reason,
-                self.reached.get(key.split(NUMBERED)[0], ()),
+                self.reached.get(mangled(key), ()),
                 seconds=seconds.get(key),
             )
 
@@ -157,6 +187,11 @@ def original_name(generated: str) -> str:
     if head.startswith(f"x{SEPARATOR}"):
         return head.removeprefix(f"x{SEPARATOR}").replace(SEPARATOR, ".")
     return head.removeprefix("x_")
+
+
+def mangled(key: str) -> str:
+    """The function that a mutant was made of, as the statistics name it."""
+    return key.split(NUMBERED)[0]
 
 
 def is_mutant(name: str) -> bool:
@@ -181,6 +216,24 @@ def outdated(path: str, name: str) -> Text:
         "en": f"{path}: {name} has changed since mutmut ran; run it again",
         "zh": f"{path}：{name} 在 mutmut 运行之后有改动；请重新运行",
     }
+
+
+def _word(text: Any) -> str:
+    """The text itself. Raises ValueError for what is none, or cannot be printed."""
+    if not isinstance(text, str):
+        raise ValueError(f"found {text!r}, required is a name")
+    text.encode()
+    return text
+
+
+def _code(code: Any) -> int | None:
+    if code is None or (isinstance(code, int) and not isinstance(code, bool)):
+        return code
+    raise ValueError(f"found {code!r}, required is an exit code")
+
+
+def _seconds(took: Any) -> float | None:
+    return None if took is None else float(took)
 
 
 def _json(path: Path) -> Any:

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from faults.model import Control, Status, Text
-from faults.mutation.model import Judgement, Mutant, Origin, Part, Row, Run, ScoreReport, missed, row
+from faults.mutation.model import (
+    Judgement,
+    Mutant,
+    Origin,
+    Part,
+    Row,
+    Run,
+    ScoreReport,
+    missed,
+    part_of,
+    row,
+)
 
 GOOD, FAILED, BROKEN, NOTHING = 0, 1, 3, 5
 
@@ -30,7 +40,7 @@ def report(run: Run, bars: Bars) -> ScoreReport:
     """The rows of a run and its judgement."""
     programs = [mutant for mutant in run.mutants if mutant.origin is not Origin.SEMANTIC]
     variants = [mutant for mutant in run.mutants if mutant.origin is Origin.SEMANTIC]
-    parts = tuple((part, row(part.name, members)) for part, members in _shared_out(run.mutants, bars.parts))
+    parts = _parts(run, bars.parts)
     total = row("all", run.mutants)
     judgement = judge(run, bars, parts, total)
     return ScoreReport(run, _by(programs, "module"), _by(variants, "key"), parts, total, judgement)
@@ -43,24 +53,17 @@ def _by(mutants: Iterable[Mutant], attribute: str) -> tuple[Row, ...]:
     return tuple(row(name, groups[name]) for name in sorted(groups))
 
 
-def _shared_out(mutants: Iterable[Mutant], parts: Iterable[Part]) -> list[tuple[Part, list[Mutant]]]:
-    """Each part with its mutants; a mutant belongs to the first part that names its module."""
-    members: list[tuple[Part, list[Mutant]]] = [(part, []) for part in parts]
-    for mutant in mutants:
-        home = next((own for part, own in members if belongs(mutant.module, part)), None)
-        if home is not None:
-            home.append(mutant)
-    return members
-
-
-def belongs(module: str, part: Part) -> bool:
-    """Whether a pattern of the part fits the module."""
-    return any(fnmatchcase(module, pattern) for pattern in part.modules)
+def _parts(run: Run, parts: tuple[Part, ...]) -> tuple[tuple[Part, Row], ...]:
+    """Each part that the run is about, with the counts of its mutants."""
+    members: dict[str, list[Mutant]] = {part.name: [] for part in parts}
+    for mutant in run.mutants:
+        members.get(part_of(mutant.module, parts), []).append(mutant)
+    return tuple((part, row(part.name, members[part.name])) for part in parts if run.part in ("", part.name))
 
 
 def judge(run: Run, bars: Bars, parts: tuple[tuple[Part, Row], ...], total: Row) -> Judgement:
     """3 for a run that cannot be trusted, 5 for an empty one, 1 for survivors or a bar not reached, else 0."""
-    broken, failed = _broken(run), _failed(run, bars, parts, total)
+    broken, failed = _broken(run) + _empty(run, parts), _failed(run, bars, parts, total)
     if broken:
         return Judgement(BROKEN, tuple(broken + failed))
     if total.mutants == total.unchecked:
@@ -94,6 +97,20 @@ def _broken(run: Run) -> list[Text]:
             f"没有判定的变异体：{count} 个，第一个是 {first}；运行没有完成",
         ))  # fmt: skip
     return found
+
+
+def _empty(run: Run, parts: tuple[tuple[Part, Row], ...]) -> list[Text]:
+    """Parts with a bar that no mutant has to pass: their patterns are wrong."""
+    if run.since or not run.mutants:
+        return []
+    return [
+        _said(
+            f"part {part.name}: no mutant belongs to it, required is a pattern that fits some module",
+            f"{part.name} 部分：没有变异体属于它；需要能匹配到模块的模式",
+        )
+        for part, members in parts
+        if not members.mutants
+    ]
 
 
 def _control(control: Control) -> Text:

@@ -1,10 +1,14 @@
 """mutmut's run inside one live pytest session. Runs by itself, in a process of its own, in a project's folder.
 
 mutmut starts pytest anew for every mutant, which takes longer than most tests. Here the tests are collected once; each
-mutant is a fork of that session and runs the tests that reach it, the fastest first, until one fails. Everything else
-is mutmut's: the mutants, which tests reach them, the limits of time, and the files with the verdicts.
+mutant is a fork of that session and runs the tests that reach it, the fastest first, until one fails. What the tests
+reach is learnt in the same way, in as many forks at once as there may be. Everything else is mutmut's: the mutants, the
+limits of time, and the files with the verdicts.
 
-Needs mutants that are generated and tests that are known: what `mutmut run` has done before it tests the first mutant.
+What a module calls while it is imported ran before any fork, so no mutant of it can show here. The names of those
+functions are left in a file beside the verdicts, for whoever runs their mutants anew.
+
+Needs mutants that are generated: what `mutmut run` has done before it runs the first test.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -23,12 +29,16 @@ from mutmut import __main__ as mutmut
 from mutmut.configuration import config
 from mutmut.mutation import trampoline
 from mutmut.runners.harness import ListAllTestsResult, PytestRunner
+from mutmut.state import state
 from mutmut.utils.file_utils import setup_source_paths
 from mutmut.workers.isolation import ForkRunner
 
 FOLDER = "mutants"
+IMPORTED = "faults-imported.json"
 CRASHED = 3
 INTERRUPTED = 2
+TAIL = 300
+"""Letters kept of why a test failed."""
 
 OPTIONS = (
     "--rootdir=.",
@@ -56,11 +66,15 @@ class Live(PytestRunner):
         self.home = Path.cwd()
         self.temporary = tempfile.mkdtemp(prefix="faults-live-")
         self.code = CRASHED
+        self.reached: dict[str, list[str]] = {}
+        self.seconds: dict[str, float] = {}
+        self.failures: list[str] = []
         self.streams: tuple[object, object] = (None, None)
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """In place of running the tests: let mutmut run its mutants."""
         self.items = {item.nodeid: item for item in session.items}
+        self.imported()
         # What is alive now stays alive: no child need look through it, nor copy its pages for that.
         gc.collect()
         gc.freeze()
@@ -68,6 +82,12 @@ class Live(PytestRunner):
         if not session.testsfailed:
             self.code = self.mutate()
         return True
+
+    def imported(self) -> None:
+        """Writes down the functions that ran while tests were collected; from here on nobody counts."""
+        (self.home / FOLDER / IMPORTED).write_text(json.dumps(sorted(state()._stats)))
+        state()._stats.clear()
+        trampoline.set_mutant_under_test("")
 
     def mutate(self) -> int:
         """mutmut's whole run; its exit code."""
@@ -78,6 +98,23 @@ class Live(PytestRunner):
         except SystemExit as stop:
             return stop.code if isinstance(stop.code, int) else CRASHED
         return 0
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """In a child: what a test reached, how long it took and whether it failed."""
+        if report.failed:
+            self.failures.append(f"FAILED {report.nodeid}: {report.longreprtext[-TAIL:]}")
+        if report.when == "call":
+            self.seconds[report.nodeid] = report.duration
+        if report.when == "teardown":
+            self.reached[report.nodeid] = sorted(state()._stats)
+            state()._stats.clear()
+
+    def learn(self, tests: Sequence[str], place: Path) -> int:
+        """In a child: the exit code of tests on what was not changed; leaves behind what there is to know."""
+        code = self.run_tests(mutant_name=None, tests=tests)
+        content = {"reached": self.reached, "seconds": self.seconds, "failures": self.failures}
+        place.write_text(json.dumps(content))
+        return code
 
     def run_tests(self, *, mutant_name: str | None, tests: Iterable[str]) -> int:
         """In a child: the exit code of the tests on the mutant in force. Whatever stops them otherwise is no kill."""
@@ -116,11 +153,43 @@ class Forks(ForkRunner):
     def list_all_tests(self) -> ListAllTestsResult:
         return ListAllTestsResult(ids=set(self.live.items))
 
+    def collect_stats(self, tests: Iterable[str] | None = None) -> int:
+        """Learns what the tests reach: every fork runs a share of the files. The worst exit code of them."""
+        shares = shared(list(tests or self.live.items), self.max_workers)
+        places = [Path(self.live.temporary, f"{at}.json") for at in range(len(shares))]
+        children = [
+            fork(partial(self.live.learn, share, place)) for share, place in zip(shares, places, strict=True)
+        ]
+        codes = [waited(child) for child in children]
+        for place in filter(Path.exists, places):
+            learnt(place)
+        return max(codes, default=0)
+
     def run_clean_tests(self, tests: Iterable[str]) -> int:
-        return forked(lambda: self.live.run_tests(mutant_name=None, tests=tests))
+        """They have just passed, in forks such as those of the mutants, when it was learnt what they reach."""
+        return 0
 
     def run_forced_fail(self) -> int:
-        return forked(lambda: self.live.run_tests(mutant_name=None, tests=[]))
+        return waited(fork(lambda: self.live.run_tests(mutant_name=None, tests=[])))
+
+
+def shared(tests: Sequence[str], count: int) -> list[list[str]]:
+    """So many shares of the tests, or fewer; the tests of one file stay together."""
+    files: dict[str, list[str]] = {}
+    for test in tests:
+        files.setdefault(test.partition("::")[0], []).append(test)
+    groups = list(files.values())
+    return [[*chain.from_iterable(groups[at::count])] for at in range(min(count, len(groups)))]
+
+
+def learnt(place: Path) -> None:
+    """Adds what one child learnt to what mutmut knows, and prints the tests that failed."""
+    content = json.loads(place.read_text())
+    print(*content["failures"], sep="\n")
+    state().duration_by_test.update(content["seconds"])
+    for test, functions in content["reached"].items():
+        for function in functions:
+            state().tests_by_mangled_function_name[function].add(test)
 
 
 def settle(mutant: str) -> None:
@@ -128,12 +197,17 @@ def settle(mutant: str) -> None:
     vars(trampoline)["get_mutant_under_test"] = lambda: mutant
 
 
-def forked(run: Callable[[], int]) -> int:
-    """The exit code of a function in a child, silent and without a trace in this process."""
+def fork(run: Callable[[], int]) -> int:
+    """A child that ends with the exit code of a function, silent and without a trace in this process."""
     process = os.fork()
     if process == 0:
         sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open until the child ends
         os._exit(run())
+    return process
+
+
+def waited(process: int) -> int:
+    """The exit code of a child."""
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
@@ -142,7 +216,7 @@ def main(children: int, names: Sequence[str]) -> int:
     sys.dont_write_bytecode = True
     live = Live(names, children)
     setup_source_paths()
-    trampoline.set_mutant_under_test("")
+    trampoline.set_mutant_under_test("stats")
     os.chdir(FOLDER)
     selected = [*config().pytest_add_cli_args, *config().pytest_add_cli_args_test_selection]
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fnmatch import fnmatchcase
 
 from faults.model import Control, Status, Text, score
 
@@ -139,6 +140,12 @@ class Part:
     """Percent of the score."""
 
 
+def part_of(module: str, parts: Iterable[Part]) -> str:
+    """The name of the first part with a pattern that fits the module; "" where none does."""
+    fitting = (part.name for part in parts if any(fnmatchcase(module, pattern) for pattern in part.modules))
+    return next(fitting, "")
+
+
 @dataclass(frozen=True)
 class Likeness:
     """Side by side: a fault variant, and the mutants of mutmut that behave exactly like it."""
@@ -159,6 +166,8 @@ class Run:
     """What is wrong with the list of equivalents."""
     since: str = ""
     """The revision of a partial run; empty where every mutant was tested."""
+    part: str = ""
+    """The only part that the run is about; empty where it is about all."""
     compared: int | None = None
     """Mutants of mutmut that were held against the fault variants; None where that was not done."""
     likeness: tuple[Likeness, ...] = ()

@@ -40,19 +40,24 @@ class Tests:
 
     def __init__(self, project: Path, run: finished.Finished) -> None:
         self.project, self.seconds = project, run.tests
-        self.users = _users(project)
+        self.users = _users(project, source_files(project))
+        self.importers = _users(project, _test_files(project))
         self.reached: dict[str, set[str]] = {}
         for name, tests in run.reached.items():
             self.reached.setdefault(name.rpartition(".")[0], set()).update(tests)
 
     def stages(self, module: str) -> tuple[tuple[str, ...], ...]:
-        """The test file that mirrors the module, then every test that reaches it or a module that imports it."""
+        """The test file that mirrors the module, then every test that reaches it or a module that imports it.
+
+        Last the test files that import one of them: what a test reads of a module is not always a function.
+        """
         own = self.mirror(module)
         modules = (module, *self.users.get(module, ()))
         reaching = {test for name in modules for test in self.reached.get(name, ())}
         rest = [test for test in reaching if test.split("::")[0] not in own]
         ordered = sorted(rest, key=lambda test: (self.seconds.get(test, 0.0), test))
-        return tuple(stage for stage in (own, tuple(ordered)) if stage)
+        files = {_path(file) for name in modules for file in self.importers.get(name, ())}
+        return tuple(stage for stage in (own, tuple(ordered), tuple(sorted(files - {*own}))) if stage)
 
     def mirror(self, module: str) -> tuple[str, ...]:
         """tests/core/test_mask.py for core.mask, where there is such a file; see `mirrors`."""
@@ -81,10 +86,24 @@ def module_of(path: str) -> str:
     return path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def _users(project: Path) -> dict[str, set[str]]:
-    """Module -> the modules that import it or something from it."""
+def _test_files(project: Path) -> list[str]:
+    """The test files among what mutmut selects, by path in the project."""
+    selected = settings.mutmut(project).get("pytest_add_cli_args_test_selection", [])
+    left_out = [word.partition("=")[2] for word in selected if word.startswith(("--ignore", "--deselect"))]
+    places = [project / word for word in selected if not word.startswith("-")]
+    files = {file for place in places for file in ([place] if place.is_file() else place.rglob("test_*.py"))}
+    paths = sorted(file.relative_to(project).as_posix() for file in files)
+    return [path for path in paths if not any(fnmatchcase(path, pattern) for pattern in left_out)]
+
+
+def _path(module: str) -> str:
+    return module.replace(".", "/") + ".py"
+
+
+def _users(project: Path, paths: Iterable[str]) -> dict[str, set[str]]:
+    """Module -> the modules among these files that import it or something from it."""
     users: dict[str, set[str]] = {}
-    for path in source_files(project):
+    for path in paths:
         for node in ast.walk(ast.parse((project / path).read_bytes().decode())):
             for name in _imported(node):
                 users.setdefault(name, set()).add(module_of(path))
@@ -176,6 +195,16 @@ def _injection(project: Path, fault: Fault, variant: Variant) -> Change:
         variant.summary["en"],
         fault.name,
     )
+
+
+def imported(project: Path, run: finished.Finished, tests: Tests) -> list[Program]:
+    """Mutants of what runs at import that no test killed: the live session had imported the original before."""
+    return [
+        Program(mutant, mutated_text(project, mutant), tests.stages(mutant.module))
+        for mutant in run.mutants
+        if finished.mangled(mutant.key) in run.imported
+        and mutant.status in (Status.SURVIVED, Status.NO_COVERAGE)
+    ]
 
 
 def child_process(project: Path, config: Settings, mutants: Sequence[Mutant]) -> list[Program]:

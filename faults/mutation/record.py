@@ -28,6 +28,7 @@ class Record:
     likeness: tuple[Likeness, ...] = ()
     compared: int | None = None
     since: str = ""
+    part: str = ""
     seconds: float | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
     """Path -> SHA-256 of every file that programs of our own were made from."""
@@ -49,7 +50,7 @@ def read(project: Path) -> Record:
         return Record(**{**content, **_typed(content)})
     except FileNotFoundError:
         return Record()
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except finished.DAMAGED as error:
         return Record(broken=(finished.unreadable(NAME, error),))
 
 

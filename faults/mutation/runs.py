@@ -16,37 +16,53 @@ from typing import Any
 from faults.model import Control, FaultsError, Status, Text
 from faults.mutation import controls, finished, own, pool, processes, proofs, record, settings, since
 from faults.mutation.functions import functions, rewritten
-from faults.mutation.model import Likeness, Run
+from faults.mutation.model import Likeness, Mutant, Run, part_of
 from faults.mutation.own import Program
 from faults.mutation.record import Record
 from faults.mutation.settings import Settings
-from faults.mutation.since import Touched
 
 Say = Callable[[str], None]
+Wanted = Callable[[Mutant], bool]
 
 LOG = "mutmut.log"
 LIVE = Path(__file__).with_name("live.py")
-PREPARE = ["-c", "from mutmut.__main__ import cli; cli()", "run", "no mutant has this name"]
-"""Makes mutmut generate the mutants and learn what the tests reach, and then stop."""
+NOBODY = "no mutant has this name"
+PREPARE = ["-c", "import mutmut.__main__ as m; m.get_mutant_runner = lambda children: exit(); m.cli()", "run"]
+"""Makes mutmut generate the mutants, and stop where it would start the tests."""
 
 TAIL = 300
 
 
-def fresh(project: Path, config: Settings, revision: str, say: Say) -> None:
-    """Runs mutmut and then everything of our own, from nothing; the folder of mutants holds the result."""
+def fresh(project: Path, config: Settings, revision: str, part: str, say: Say) -> None:
+    """Runs mutmut and then everything of our own, from nothing; the folder of mutants holds the result.
+
+    With a revision only what changed since then, with a part only that part.
+    """
     started = time.monotonic()
     if importlib.util.find_spec("mutmut") is None:
         raise FaultsError(
             "mutmut is not installed, required is mutmut 3.8; install it with: pip install 'attention-faults[test]'"
         )
     clean(project)
-    changes = since.touched(project, revision) if revision else None
+    wanted = _wanted(project, config, revision, part)
     say("mutmut")
-    broken = _mutated(project, config, changes, say)
-    kept = Record(broken=broken, since=revision)
-    if not broken:
-        kept = _own(project, config, changes, revision, say)
-    record.write(project, replace(kept, seconds=time.monotonic() - started))
+    broken = _mutated(project, config, wanted, say)
+    kept = Record(broken=broken) if broken else _own(project, config, wanted, say)
+    seconds = time.monotonic() - started
+    record.write(project, replace(kept, since=revision, part=part, seconds=seconds))
+
+
+def _wanted(project: Path, config: Settings, revision: str, part: str) -> Wanted | None:
+    """Which mutants are to be run; None for all there are."""
+    if not revision and not part:
+        return None
+    changes = since.touched(project, revision) if revision else None
+
+    def wanted(mutant: Mutant) -> bool:
+        own = not part or part_of(mutant.module, config.parts) == part
+        return own and (changes is None or changes.includes(mutant))
+
+    return wanted
 
 
 def clean(project: Path) -> None:
@@ -63,13 +79,16 @@ def clean(project: Path) -> None:
     shutil.rmtree(folder)
 
 
-def _mutated(project: Path, config: Settings, changes: Touched | None, say: Say) -> tuple[Text, ...]:
+def _mutated(project: Path, config: Settings, wanted: Wanted | None, say: Say) -> tuple[Text, ...]:
     """Why mutmut did not finish; nothing where it did. Mutants that took too long are run again alone."""
     code = _call(project, PREPARE, [])
-    if not (project / finished.FOLDER / finished.STATS).exists():
+    if code:
         return (_failed(code, project / finished.FOLDER / LOG),)
     say("mutants")
-    broken = _live(project, pool.processors(), _names(project, config, changes))
+    if wanted is not None:
+        # Which mutants are wanted may depend on the tests that reach them.
+        _live(project, pool.processors(), [NOBODY])
+    broken = _live(project, pool.processors(), _names(project, config, wanted))
     late = [mutant.key for mutant in finished.read(project).mutants if mutant.status is Status.TIMEOUT]
     if late and not broken:
         say(f"again, alone: {len(late)}")
@@ -77,12 +96,11 @@ def _mutated(project: Path, config: Settings, changes: Touched | None, say: Say)
     return broken
 
 
-def _names(project: Path, config: Settings, changes: Touched | None) -> list[str] | None:
-    """The controls and the mutants that changes touch; None for all there are."""
-    if changes is None:
+def _names(project: Path, config: Settings, wanted: Wanted | None) -> list[str] | None:
+    """The controls and the mutants that are wanted; None for all there are."""
+    if wanted is None:
         return None
-    mutants = finished.read(project).mutants
-    return [m.key for m in mutants if changes.includes(m) or m.module == config.controls]
+    return [m.key for m in finished.read(project).mutants if wanted(m) or m.module == config.controls]
 
 
 def _live(project: Path, children: int, names: list[str] | None) -> tuple[Text, ...]:
@@ -116,12 +134,12 @@ def _failed(code: int, log: Path) -> Text:
     }
 
 
-def _own(project: Path, config: Settings, changes: Touched | None, revision: str, say: Say) -> Record:
+def _own(project: Path, config: Settings, wanted: Wanted | None, say: Say) -> Record:
     """The verdicts of the programs of our own, their controls, and the comparison with the fault variants."""
     run = finished.read(project)
     tests = own.Tests(project, run)
     programs = everything(project, config, run, tests)
-    chosen = [program for program in programs if changes is None or changes.includes(program.mutant)]
+    chosen = [program for program in programs if wanted is None or wanted(program.mutant)]
     tasks = [_task(program, run.tests, _options(project)) for program in chosen]
     results = pool.run(project, [*_control_tasks(project, config, tasks, tests), *tasks], say)
     say("side by side")
@@ -131,7 +149,6 @@ def _own(project: Path, config: Settings, changes: Touched | None, revision: str
         controls=_controls(results),
         likeness=likeness,
         compared=compared,
-        since=revision,
         digests=record.digests(project, (program.mutant.change.path for program in programs)),
     )
 
@@ -142,6 +159,7 @@ def everything(project: Path, config: Settings, run: finished.Finished, tests: o
         *own.edited(project, config, tests),
         *own.semantic(project, config, tests),
         *own.child_process(project, config, run.mutants),
+        *own.imported(project, run, tests),
     ]
 
 
@@ -213,9 +231,13 @@ def _likeness(
     return tuple(Likeness(name, tuple(alike)) for name, alike in found.items()), len(keys)
 
 
-def read(project: Path, config: Settings) -> Run:
-    """The run in the folder of mutants, judged by nobody yet. Raises FaultsError where there is none."""
+def read(project: Path, config: Settings, part: str = "") -> Run:
+    """The run in the folder of mutants, or one part of it, judged by nobody yet.
+
+    Raises FaultsError where there is none.
+    """
     kept = record.read(project)
+    part = part or kept.part
     if kept.broken and not finished.exists(project):
         return Run((), broken=kept.broken)
     run = finished.read(project)
@@ -228,8 +250,9 @@ def read(project: Path, config: Settings) -> Run:
         if program.mutant.key not in known
     ]
     counted, held = controls.apart(mutants, config.controls)
+    counted = [m for m in counted if not part or part_of(m.module, config.parts) == part]
     texts = {program.mutant.key: program.text for program in programs}
-    settled, unproved = proofs.proved(project, config, counted, texts, bool(kept.since))
+    settled, unproved = proofs.proved(project, config, counted, texts, bool(kept.since or part))
     paths = sorted({mutant.change.path for mutant in settled})
     return Run(
         settled,
@@ -237,6 +260,7 @@ def read(project: Path, config: Settings) -> Run:
         (*kept.broken, *run.broken, *record.changed(project, kept, paths)),
         unproved,
         kept.since,
+        part,
         kept.compared,
         kept.likeness,
         kept.seconds,

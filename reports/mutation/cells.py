@@ -42,6 +42,13 @@ def judged(row: Row) -> int:
     return row.killed + row.timeout + row.survived + row.no_tests
 
 
+def partial(report: ScoreReport, language: str) -> list[str]:
+    """One sentence for each reason why the report is not about everything."""
+    run = report.run
+    since = [say("partial", language, since=run.since)] if run.since else []
+    return since + ([say("partial part", language, part=run.part)] if run.part else [])
+
+
 def checks(report: ScoreReport, language: str) -> list[str]:
     """One sentence each about controls, equivalents, cost and the comparison with the fault variants."""
     lines = [_control(control, language) for control in report.run.controls]

@@ -41,7 +41,7 @@ def tree(report: ScoreReport) -> dict[str, Any]:
         "files": files,
         "testFiles": tests.files,
         "framework": {"name": "faults", "version": __version__},
-        "config": {"since": report.run.since} if report.run.since else {},
+        "config": {name: value for name in ("since", "part") if (value := getattr(report.run, name))},
     }
 
 

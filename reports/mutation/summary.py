@@ -20,8 +20,7 @@ FEW = 5
 def to_summary(report: ScoreReport, language: str, used: int = 0) -> str:
     """The whole summary; survivors that do not fit are counted. `used` bytes are in the file already."""
     parts = [f"# {say('title', language)}", f"**{markdown(cells.verdict(report, language))}**"]
-    if report.run.since:
-        parts.append(markdown(say("partial", language, since=report.run.since)))
+    parts += map(markdown, cells.partial(report, language))
     parts += _tables(report, language)
     parts.append("\n".join(f"- {markdown(line)}" for line in cells.checks(report, language)))
     parts += [f"- {markdown(problem[language])}" for problem in report.judgement.problems[:100]]

@@ -28,7 +28,7 @@ def render(report: ScoreReport, language: str, style: str, verbosity: int = 0) -
         return verdict
     parts = [
         say("title", language),
-        *([say("partial", language, since=report.run.since)] if report.run.since else []),
+        *cells.partial(report, language),
         *_tables(report, language, style),
         "\n".join(wrap(say("note", language), WIDTH)),
         *survivors(report, language, verbosity),

@@ -37,6 +37,10 @@ WORDS: dict[str, Text] = {
         "PARTIAL: only mutants in functions changed since {since}, or reached by tests changed since then.",
         "仅为部分结果：只运行了自 {since} 以来改动过的函数中的变异体，以及改动过的测试所到达的变异体。",
     ),
+    "partial part": both(
+        "PARTIAL: only the part {part}.",
+        "仅为部分结果：只有 {part} 部分。",
+    ),
     "parts heading": both("By part", "按部分"),
     "modules heading": both("By module", "按模块"),
     "variants heading": both("Fault variants under the contract suite", "契约测试对各故障变体"),

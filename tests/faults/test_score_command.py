@@ -217,7 +217,15 @@ def test_the_help_says_what_every_option_is_for(lang: str, capsys: pytest.Captur
     assert main(["score", "--help", "--lang", lang]) == 0
     text = "".join(capsys.readouterr().out.split())
     assert {"en": "usage:faultsscore", "zh": "用法：faultsscore"}[lang] in text
-    values = {"project": "DIR", "since": "REV", "fail_under": "X", "no_run": "", "quiet": "", "verbose": ""}
+    values = {
+        "project": "DIR",
+        "since": "REV",
+        "fail_under": "X",
+        "part": "NAME",
+        "no_run": "",
+        "quiet": "",
+        "verbose": "",
+    }
     for name, words in HELP.items():
         described = "".join(words[lang].split())
         assert f"--{name.replace('_', '-')}{values.get(name, 'FILE')}{described}" in text
@@ -244,12 +252,37 @@ def listen(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Makes running the tools leave the run that is there; returns what was asked."""
     asked: list[Any] = []
 
-    def fresh(folder: Path, config: Any, revision: str, say: Any) -> None:
+    def fresh(folder: Path, config: Any, revision: str, part: str, say: Any) -> None:
         say("mutmut")
-        asked.append((folder, revision))
+        asked.append((folder, revision, part))
 
     monkeypatch.setattr(runs, "fresh", fresh)
     return asked
+
+
+PARTS = "[[tool.faults.score.parts]]\nname = 'box'\nmodules = ['*']\nat_least = 0\n"
+
+
+@pytest.mark.parametrize(("lang", "said"), [("en", "found no such part, "), ("zh", "没有这一部分；")])
+def test_a_part_that_is_not_there_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lang: str, said: str
+) -> None:
+    put(project(tmp_path) / "pyproject.toml", PARTS)
+    assert score(tmp_path, "--part", "bow", "--lang", lang) == 2
+    line = error_line(capsys)
+    assert said in line
+    assert line.endswith("pyproject.toml: box" if lang == "en" else "中的一个：box")
+
+
+@pytest.mark.parametrize("kind", ["folder", "bytes"])
+def test_a_summary_that_holds_something_else_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.mkdir() if kind == "folder" else summary.write_bytes(b"\xff")
+    assert score(project(tmp_path, DEAD), "--summary", str(summary)) in (2, 3)
+    assert str(summary) in error_line(capsys)
+    assert summary.is_dir() or summary.read_bytes() == b"\xff"
 
 
 def test_without_no_run_the_tools_are_run(
@@ -258,7 +291,9 @@ def test_without_no_run_the_tools_are_run(
     asked = listen(monkeypatch)
     assert main(["score", "-q", "--project", str(project(tmp_path, DEAD))]) == 0
     assert main(["score", "-q", "--project", str(tmp_path), "--since", "main"]) == 0
-    assert asked == [(tmp_path, ""), (tmp_path, "main")]
+    put(tmp_path / "pyproject.toml", PARTS)
+    assert main(["score", "-q", "--project", str(tmp_path), "--part", "box"]) == 0
+    assert asked == [(tmp_path, "", ""), (tmp_path, "main", ""), (tmp_path, "", "box")]
     assert capsys.readouterr().err == ""
 
 

@@ -166,8 +166,16 @@ def test_a_mutant_belongs_to_the_first_part_that_names_its_module() -> None:
     ]
 
 
-def test_a_part_without_mutants_is_not_under_its_bar() -> None:
-    assert judged(in_module("core.mask", KILLED), Bars(parts=(part("none", 100, "x.*"),))).exit_code == 0
+def test_a_part_without_mutants_fails_but_in_a_partial_run() -> None:
+    bars = Bars(parts=(part("none", 0, "x.*"), part("all", 0, "*")))
+    judgement = judged(in_module("core.mask", KILLED), bars)
+    assert judgement.exit_code == 3
+    assert english(judgement) == [
+        "part none: no mutant belongs to it, required is a pattern that fits some module"
+    ]
+    assert chinese(judgement) == ["none 部分：没有变异体属于它；需要能匹配到模块的模式"]
+    assert judged(in_module("core.mask", KILLED), bars, since="main").exit_code == 0
+    assert judged(in_module("core.mask", KILLED), bars, part="all").exit_code == 0
 
 
 def test_survivors_in_the_baseline_may_live() -> None:

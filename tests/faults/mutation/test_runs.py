@@ -84,7 +84,7 @@ def test_mutmut_runs_from_a_clean_state_on_every_processor(tools: Tools) -> None
     project(tools.project)
     put(tools.project / "mutants/old.txt", "old")
     tools.codes = [NONE, CODES]
-    runs.fresh(tools.project, Settings(), "", said)
+    runs.fresh(tools.project, Settings(), "", "", said)
     assert tools.calls == ["prepare", ["2"]]
     assert not (tools.project / "mutants/old.txt").exists()
     assert b"says" in (tools.project / "mutants/mutmut.log").read_bytes()
@@ -95,21 +95,21 @@ def test_without_mutmut_the_advice_is_how_to_get_it(tools: Tools, monkeypatch: p
     with pytest.raises(
         FaultsError, match=r"^mutmut is not installed, .* pip install 'attention-faults\[test\]'$"
     ):
-        runs.fresh(tools.project, Settings(), "", said)
+        runs.fresh(tools.project, Settings(), "", "", said)
     assert tools.calls == []
 
 
 def test_what_took_too_long_is_run_again_alone(tools: Tools) -> None:
     tools.codes = [NONE, {**CODES, UNIT: 36}, {**CODES, UNIT: 1}]
     heard: list[str] = []
-    runs.fresh(tools.project, Settings(), "", heard.append)
+    runs.fresh(tools.project, Settings(), "", "", heard.append)
     assert tools.calls == ["prepare", ["2"], ["1", UNIT]]
     assert heard == ["mutmut", "mutants", "again, alone: 1", "side by side"]
 
 
 def test_a_failing_baseline_breaks_the_run_and_nothing_more_is_done(tools: Tools) -> None:
     tools.exits = [1]
-    runs.fresh(tools.project, Settings(constants=("shop",)), "", said)
+    runs.fresh(tools.project, Settings(constants=("shop",)), "", "", said)
     run = runs.read(tools.project, Settings())
     assert tools.tasks == []
     assert len(tools.calls) == 1
@@ -122,16 +122,16 @@ def test_a_failing_baseline_breaks_the_run_and_nothing_more_is_done(tools: Tools
 
 
 def test_a_second_run_that_fails_breaks_the_run_too(tools: Tools) -> None:
-    tools.codes, tools.exits = [NONE, {**CODES, UNIT: 36}], [1, 0, 3]
-    runs.fresh(tools.project, Settings(), "", said)
+    tools.codes, tools.exits = [NONE, {**CODES, UNIT: 36}], [0, 0, 3]
+    runs.fresh(tools.project, Settings(), "", "", said)
     assert [line["en"][:20] for line in runs.read(tools.project, Settings()).broken] == [
         "mutmut ended with 3,"
     ]
 
 
 def test_a_clean_run_that_fails_breaks_the_run(tools: Tools) -> None:
-    tools.codes, tools.exits = [NONE], [1, 1]
-    runs.fresh(tools.project, Settings(constants=("shop",)), "", said)
+    tools.codes, tools.exits = [NONE], [0, 1]
+    runs.fresh(tools.project, Settings(constants=("shop",)), "", "", said)
     assert tools.calls == ["prepare", ["2"]]
     assert tools.tasks == []
     assert [line["en"][:20] for line in runs.read(tools.project, Settings()).broken] == [
@@ -142,7 +142,7 @@ def test_a_clean_run_that_fails_breaks_the_run(tools: Tools) -> None:
 def test_a_folder_of_somebody_else_is_left_alone(tools: Tools) -> None:
     put(tools.project / "mutants/picture.txt", "mine")
     with pytest.raises(FaultsError, match=r"mutants: found a folder that mutmut did not make; move it away"):
-        runs.fresh(tools.project, Settings(), "", said)
+        runs.fresh(tools.project, Settings(), "", "", said)
     assert (tools.project / "mutants/picture.txt").read_text() == "mine"
 
 
@@ -159,7 +159,7 @@ def test_a_folder_of_mutmut_is_removed(tmp_path: Path, name: str) -> None:
 def test_mutants_of_our_own_are_run_and_kept_beside_those_of_mutmut(tools: Tools) -> None:
     tools.codes = [NONE, CODES]
     config = Settings(constants=("shop",))
-    runs.fresh(tools.project, config, "", said)
+    runs.fresh(tools.project, config, "", "", said)
     constant = "shop.box:constant_1"
     assert [task.key for task in tools.tasks] == [runs.NO_OP, constant]
     task = tools.tasks[1]
@@ -190,7 +190,7 @@ def test_the_controls_of_our_own_programs_are_the_unchanged_one_and_one_that_onl
     tools.codes = [NONE, CODES]
     put(tools.project / "tests/shop/test_controls.py", "")
     config = Settings(constants=("shop",), controls="shop.controls")
-    runs.fresh(tools.project, config, "", said)
+    runs.fresh(tools.project, config, "", "", said)
     same, dead = tools.tasks[:2]
     assert (same.key, same.path, same.text) == (runs.NO_OP, "", "")
     assert same.stages == (tools.tasks[2].stages[0],)
@@ -207,7 +207,7 @@ def test_the_controls_of_our_own_programs_are_the_unchanged_one_and_one_that_onl
 
 def test_a_program_that_was_not_run_has_no_verdict(tools: Tools) -> None:
     tools.codes = [NONE, CODES]
-    runs.fresh(tools.project, Settings(), "", said)
+    runs.fresh(tools.project, Settings(), "", "", said)
     run = runs.read(tools.project, Settings(constants=("shop",)))
     assert [mutant.status for mutant in run.mutants if mutant.key == "shop.box:constant_1"] == [None]
 
@@ -215,7 +215,7 @@ def test_a_program_that_was_not_run_has_no_verdict(tools: Tools) -> None:
 def test_a_file_changed_since_its_own_mutants_ran_breaks_the_run(tools: Tools) -> None:
     tools.codes = [NONE, CODES]
     config = Settings(constants=("shop",))
-    runs.fresh(tools.project, config, "", said)
+    runs.fresh(tools.project, config, "", "", said)
     put(tools.project / "shop/box.py", SOURCE.replace("LIMIT = 3", "LIMIT = 5"))
     assert [line["en"] for line in runs.read(tools.project, config).broken] == [
         "shop/box.py: the file has changed since mutmut ran; run it again"
@@ -225,7 +225,7 @@ def test_a_file_changed_since_its_own_mutants_ran_breaks_the_run(tools: Tools) -
 def test_a_mutant_reached_in_a_child_process_alone_takes_the_verdict_of_its_tests(tools: Tools) -> None:
     tools.codes = [NONE, CODES]
     config = Settings(child_process={"shop.box": ("tests/test_guest.py",)})
-    runs.fresh(tools.project, config, "", said)
+    runs.fresh(tools.project, config, "", "", said)
     assert [(task.key, task.stages) for task in tools.tasks[1:]] == [(TIMES, (("tests/test_guest.py",),))]
     run = runs.read(tools.project, config)
     assert {mutant.key: mutant.status for mutant in run.mutants}[TIMES] is Status.KILLED
@@ -244,9 +244,9 @@ def partial(tools: Tools, monkeypatch: pytest.MonkeyPatch, *functions: str) -> R
         return changed
 
     monkeypatch.setattr(since, "touched", touched)
-    tools.codes = [NONE, {**NONE, LARGER: 1}]
-    tools.exits = [1, 0]
-    runs.fresh(tools.project, Settings(constants=("shop",)), "main", said)
+    tools.codes = [NONE, NONE, {**NONE, LARGER: 1}]
+    tools.exits = [0, 3, 0]
+    runs.fresh(tools.project, Settings(constants=("shop",)), "main", "", said)
     return runs.read(tools.project, Settings(constants=("shop",)))
 
 
@@ -254,7 +254,7 @@ def test_a_partial_run_learns_what_tests_reach_and_runs_what_is_touched(
     tools: Tools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = partial(tools, monkeypatch, "larger")
-    assert tools.calls == ["prepare", ["2", LARGER]]
+    assert tools.calls == ["prepare", ["2", runs.NOBODY], ["2", LARGER]]
     assert (run.since, run.broken) == ("main", ())
     assert [mutant.status for mutant in run.mutants] == [Status.KILLED, None, None, None]
     assert tools.tasks == []
@@ -264,28 +264,28 @@ def test_a_change_outside_of_functions_touches_the_constants_too(
     tools: Tools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     partial(tools, monkeypatch, "")
-    assert tools.calls[1] == ["2", LARGER, UNIT, TIMES]
+    assert tools.calls[2] == ["2", LARGER, UNIT, TIMES]
     assert [task.key for task in tools.tasks[1:]] == ["shop.box:constant_1"]
 
 
 def test_where_nothing_is_touched_nothing_is_run(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
     partial(tools, monkeypatch)
-    assert len(tools.calls) == 1
+    assert tools.calls == ["prepare", ["2", runs.NOBODY]]
 
 
 def test_a_partial_run_on_a_failing_baseline_is_broken(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(since, "touched", lambda folder, revision: Touched(frozenset(), frozenset()))
     tools.exits = [1]
-    runs.fresh(tools.project, Settings(), "main", said)
+    runs.fresh(tools.project, Settings(), "main", "", said)
     run = runs.read(tools.project, Settings())
     assert (len(run.broken), record.read(tools.project).since) == (1, "main")
 
 
 def test_the_controls_are_part_of_every_partial_run(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(since, "touched", lambda folder, revision: Touched(frozenset(), frozenset()))
-    tools.codes, tools.exits = [NONE, CODES], [1, 0]
-    runs.fresh(tools.project, Settings(controls="shop.box"), "main", said)
-    assert tools.calls[1] == ["2", LARGER, UNIT, TIMES]
+    tools.codes, tools.exits = [NONE, NONE, CODES], [0, 3, 0]
+    runs.fresh(tools.project, Settings(controls="shop.box"), "main", "", said)
+    assert tools.calls[2] == ["2", LARGER, UNIT, TIMES]
 
 
 # Side by side, and equivalents
@@ -309,7 +309,7 @@ def test_the_mutants_of_core_are_held_against_the_fault_variants(
     monkeypatch.setattr(runs, "clean", lambda folder: None)
     put(tools.project / "mutants/core/box.py.meta", json.dumps({"exit_code_by_key": {core: 1, late: 36}}))
     put(tools.project / "mutants/mutmut-stats.json", json.dumps(STATS))
-    runs.fresh(tools.project, Settings(semantic=("tests",)), "", said)
+    runs.fresh(tools.project, Settings(semantic=("tests",)), "", "", said)
     (arguments, keys, folder, variables) = asked[0]
     assert (arguments, keys) == (["-m", "faults.mutation.likeness"], [core])
     assert folder == tools.project / "mutants"
@@ -324,13 +324,13 @@ def test_the_mutants_of_core_are_held_against_the_fault_variants(
 
 def test_without_semantic_mutants_nothing_is_compared(tools: Tools) -> None:
     tools.codes = [NONE, CODES]
-    runs.fresh(tools.project, Settings(), "", said)
+    runs.fresh(tools.project, Settings(), "", "", said)
     assert runs.read(tools.project, Settings()).compared is None
 
 
 def test_controls_of_mutmut_do_not_count(tools: Tools) -> None:
     tools.codes = [NONE, CODES]
-    runs.fresh(tools.project, Settings(), "", said)
+    runs.fresh(tools.project, Settings(), "", "", said)
     run = runs.read(tools.project, Settings(controls="shop.box"))
     assert [control.name for control in run.controls] == ["must_die", "must_live"]
     assert len(run.mutants) == 3

@@ -39,6 +39,13 @@ def untested(number):
 
 def limited(number):
     return min(number, LIMIT)
+
+
+def at_import(number):
+    return number * 2
+
+
+DOUBLE = at_import(LIMIT)
 '''
 
 TESTS = """
@@ -54,6 +61,9 @@ def test_count_down():
 def test_limit():
     assert box.limited(7) == 3
     assert box.limited(2) == 2
+
+def test_double():
+    assert box.DOUBLE == 6
 
 def test_controls():
     assert controls.must_die(7, 6) == 5.5
@@ -135,6 +145,12 @@ def test_the_constant_that_mutmut_leaves_alone_is_changed_and_killed(
     assert (result["status"], result["killed_by"]) == ("killed", "tests/test_box.py::test_limit")
 
 
+def test_what_ran_at_import_is_run_anew(ran: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    assert finished.read(ran[0]).imported == {"shop.box.x_at_import"}
+    result = record.read(ran[0]).results["shop.box.x_at_import__mutmut_1"]
+    assert (result["status"], result["killed_by"]) == ("killed", "tests/test_box.py::test_double")
+
+
 def test_controls_hold_and_survivors_fail_the_gate(
     ran: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
@@ -187,6 +203,25 @@ def test_a_partial_run_tests_what_changed_and_says_so(tmp_path: Path) -> None:
     assert tested == {"limited", "must_die", "must_live"}
     assert done.returncode == 0
     assert score(folder, "--no-run", "-q").stdout == done.stdout.splitlines()[-1] + "\n"
+
+
+def test_a_part_is_run_and_judged_alone(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    put(folder / "shop/other.py", "def unseen(number):\n    return number + 1\n")
+    parts = [("box", ["shop.box"]), ("rest", ["*"])]
+    text = "".join(
+        f"[[tool.faults.score.parts]]\nname = '{name}'\nmodules = {modules}\nat_least = 50\n"
+        for name, modules in parts
+    )
+    put(folder / "pyproject.toml", PYPROJECT + text)
+    done = score(folder, "--part", "box")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "PARTIAL: only the part box." in done.stdout
+    assert "shop.other" not in done.stdout
+    tested = {m.module for m in finished.read(folder).mutants if m.status is not None}
+    assert tested == {"shop.box", "shop.controls"}
+    assert score(folder, "--no-run").stdout == done.stdout
+    assert score(folder, "--no-run", "-q", "--part", "rest").returncode == 3
 
 
 def test_a_changed_test_brings_the_mutants_it_reaches(tmp_path: Path) -> None:

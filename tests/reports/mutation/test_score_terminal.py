@@ -140,7 +140,7 @@ def test_a_pass_is_one_line_when_quiet() -> None:
 
 
 def test_what_took_too_long_counts_as_killed() -> None:
-    report = made_score(replace(RUN, mutants=RUN.mutants[1:3]))
+    report = made_score(replace(RUN, mutants=RUN.mutants[1:3], part="deciding"))
     assert terminal.render(report, "en", "ascii", -1) == "PASS: killed 2 of 2, score 100.0 %."
 
 
