@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from detectors.declaration import Declaration
 from detectors.fixtures import Extents, Fixture
 from detectors.host import HOME, OURS, GuestError, Host, SubjectRaised
 from detectors.observation import plain
+from detectors.precision import Narrow
 from detectors.subject import Subject
 
 Array = NDArray[Any]
@@ -32,6 +34,14 @@ BOUNDED = 0.1
 
 ROUNDOFF = {"bfloat16": 2.0**-7, "float16": 2.0**-10}
 """Spacing of the numbers around 1."""
+
+CONVERTED = " parameters were examined as float32"
+"""How the note ends that says so, behind the type they came in."""
+
+LACKING = re.compile(
+    r"not (implemented|supported) for '?(Half|BFloat16)|\w+ does not support (Half|BFloat16)"
+)
+"""What PyTorch says where a machine cannot do an operation in 16 bits: nothing about the subject."""
 
 NORM = "pre-norm without its skip, or post-norm? say --norm pre or post"
 HEADS_ASKED = 3
@@ -65,6 +75,7 @@ class Foreign:
 
     notes: what was done to it or seen of it besides. problem: why a call could not be answered at all, which makes
     the subject unusable. questions: claim -> what to ask where the claim cannot be told. roundoff: of its output.
+    narrow: what one call gave in the 16 bits that the parameters came in; they are examined in 32.
     """
 
     def __init__(
@@ -75,6 +86,7 @@ class Foreign:
         self.notes: list[str] = list(described.get("notes", ()))
         self.questions: dict[str, str] = {}
         self.problem, self.roundoff = "", 0.0
+        self.narrow = Narrow()
         self._options = {"framework": self.declared.framework, "output": self.declared.output}
         self._places: dict[str, list[object]] = {}
         self._claims = declaration.claims(self.declared)
@@ -128,12 +140,29 @@ class Foreign:
                 self._attention(*plain(fixture))
                 return
             (self._model if self.declared.kind == "model" else self._block)(fixture.x, {})
+            self._try_narrow(fixture)
             self._find_roles(fixture)
             self._ask_what_is_open(fixture)
         except SubjectRaised:
             return  # a finding: the contract on shapes reports it
         except GuestError as error:
             self.problem = str(error)
+
+    def _try_narrow(self, fixture: Fixture) -> None:
+        kinds = [note.removesuffix(CONVERTED) for note in self.notes if note.endswith(CONVERTED)]
+        if not kinds:
+            return
+        try:
+            _, (output,) = self._ask("call", [fixture.x], roles={}, options={"own precision": True})
+        except SubjectRaised as error:
+            if LACKING.search(str(error)):
+                self.notes.append(f"this machine cannot run it in {kinds[0]}")
+            else:
+                self.narrow = Narrow(kinds[0], raised=str(error))
+            return
+        self.narrow = Narrow(kinds[0], lost=float(np.mean(~np.isfinite(output))))
+        if not self.narrow.lost:
+            self.notes.append(f"one call in {kinds[0]} itself gave finite numbers")
 
     def _find_roles(self, fixture: Fixture) -> None:
         if self.declared.kind != "block":

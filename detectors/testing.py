@@ -28,6 +28,7 @@ from detectors.foreign import Foreign, Target
 from detectors.guest import program, subjects
 from detectors.guest.refusal import Refused, worded
 from detectors.host import Answer, GuestError, SubjectRaised
+from detectors.precision import in_its_own_precision
 
 Array = NDArray[Any]
 
@@ -86,7 +87,7 @@ def _checked(here: Foreign, seed: int, expected: Iterable[Expected]) -> Checked:
     )
     if here.problem:
         raise GuestError(here.problem)
-    return found
+    return in_its_own_precision(found, here.narrow)
 
 
 @dataclass(frozen=True)

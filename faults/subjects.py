@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from detectors import foreign
 from detectors.checking import check
 from detectors.declaration import Question, limits
-from detectors.foreign import Foreign, Target
+from detectors.foreign import CONVERTED, Foreign, Target
 from detectors.host import Guest, GuestError, Host, SubjectRaised
+from detectors.precision import in_its_own_precision
 from faults import coverage, registry, relatives, results
 from faults.answers import NO_SUBJECT, USAGE, Answer, answer, with_parts
 
@@ -66,14 +67,17 @@ def _all(guest: Host, target: Target, request: Request) -> list[Answer]:
     inner = {key: value for key, value in given.items() if key not in OF_THE_MODEL}
     # Channels are the same all the way through a model.
     inner = {"kind": "block", "width": whole.declared.width, **inner}
-    parts = [_block(guest, name, inner, request) for name in names]
+    notes = [note for note in whole.notes if note.endswith(CONVERTED)]
+    parts = [_block(guest, name, inner, request, notes) for name in names]
     return [with_parts(first, parts), *parts]
 
 
-def _block(guest: Host, part: str, given: Mapping[str, Any], request: Request) -> Answer:
+def _block(
+    guest: Host, part: str, given: Mapping[str, Any], request: Request, notes: Sequence[str]
+) -> Answer:
     name = f"{request.subject}.{part}"
     try:
-        block = Foreign(guest, foreign.describe(guest, part), given, part)
+        block = Foreign(guest, {**foreign.describe(guest, part), "notes": notes}, given, part)
         return examined(block, name, request.seed)
     except Question as question:
         return Answer(name, cause=str(question), code=USAGE)
@@ -94,6 +98,7 @@ def examined(subject: Foreign, name: str, seed: int) -> Answer:
             limits=limits(subject.declared),
             roundoff=subject.roundoff,
         )
+        checked = in_its_own_precision(checked, subject.narrow)
         covered = coverage.coverage(checked, subject.declared, faults, fixtures)
         found = replace(answer(name, checked, subject.declared, faults), covered=covered)
     if subject.problem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from detectors.checking import BROKEN, INAPPLICABLE, SOUND, UNSEEN, Checked, Finding
+from detectors.foreign import CONVERTED
 from faults.answers import PART, Answer, Coverage, Named
 from faults.language import printable
 from reports import figures
@@ -55,10 +56,18 @@ def title(answer: Answer, language: str) -> str:
 def meaning(answer: Answer, language: str) -> str:
     """The verdict in words, with the faults that were not looked for, or only in part."""
     if answer.unseen:
-        return say("as far as seen", language, faults=_faults(answer.unseen, language))
+        said = say("as far as seen", language, faults=_faults(answer.unseen, language))
+        return said + _converted(answer, language)
     partly = [one for one in answer.covered if one.state == PART]
     more = say("in part", language, faults=_faults(partly, language)) if partly else ""
-    return MEANING[answer.verdict][language] + (more if answer.verdict == SOUND else "")
+    more = more if answer.verdict == SOUND else ""
+    return MEANING[answer.verdict][language] + more + _converted(answer, language)
+
+
+def _converted(answer: Answer, language: str) -> str:
+    """That the verdict is about other numbers than the subject came with."""
+    notes = [translated(note, language) for note in answer.notes if note.endswith(CONVERTED)]
+    return say("converted", language, notes=say("separator", language).join(notes)) if notes else ""
 
 
 def _faults(covered: Sequence[Coverage], language: str) -> str:

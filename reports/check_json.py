@@ -17,8 +17,8 @@ def to_json(answers: Sequence[Answer]) -> str:
     """The subjects in the order given, each with its verdict, candidates and contracts; strict JSON with a line end.
 
     `faults` says how far each of the five was looked for, `unseen` names those that were not: with any of them the
-    verdict is never "sound". inf and nan are the strings "inf", "-inf" and "nan". A subject that could not be used
-    has a `reason` besides.
+    verdict is never "sound". `notes` say what was done to it, such as other numbers than it came with. inf and nan are
+    the strings "inf", "-inf" and "nan". A subject that could not be used has a `reason` besides.
     """
     tree = {"schema_version": SCHEMA_VERSION, "subjects": [_subject(answer) for answer in answers]}
     return json.dumps(tree, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -35,6 +35,7 @@ def _subject(answer: Answer) -> dict[str, Any]:
         ],
         "faults": [covered(one) for one in answer.covered],
         "unseen": [one.fault for one in answer.unseen],
+        "notes": list(answer.notes),
         "contracts": [contract(finding) for finding in (checked.findings if checked else ())],
     }
     return found if checked else found | {"reason": answer.cause}

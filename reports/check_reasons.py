@@ -97,6 +97,9 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"the call writes into its input; it was given copies", "调用会改写输入；给它的都是副本"),
     (r"the output is (\w+); thresholds were widened to what it can hold", r"输出是 \1；阈值已按其精度放宽"),
     (r"(\w+) parameters were examined as float32", r"\1 参数按 float32 检查"),
+    (r"this machine cannot run it in (\w+)", r"这台机器无法用 \1 运行它"),
+    (r"one call in (\w+) itself gave finite numbers", r"直接用 \1 调用一次，得到的全是有限值"),
+    (r"in its own (\w+)", r"使用它自己的 \1 时"),
     (
         r"its blocks are handed more than x; they were not examined by themselves",
         "它的 block 除 x 外还接受别的输入，没有单独检查",

@@ -135,6 +135,7 @@ WORDS: dict[str, Text] = {
     "as far as seen": both(
         "sound as far as seen; not observable: {faults}", "就所见而言正常；无法观测：{faults}"
     ),
+    "converted": both("; {notes}", "；{notes}"),
     "in part": both("; in part: {faults}", "；部分检查：{faults}"),
     "holes": both(
         "the output of token {tokens} of {all}: look at what its row of the mask hides",

@@ -56,7 +56,8 @@ def answer(
     plain = arrays[: len(arrays) - len(roles)]
     replaced = {role: (place, array) for (role, place), array in zip(roles.items(), arrays[len(plain) :])}
     if operation == "call":
-        notes, output = calling.called(subject, plain, replaced, options)
+        with subjects.narrowed(state.get("halves", []) if options.get("own precision") else []):
+            notes, output = calling.called(subject, plain, replaced, options)
         return notes, [output]
     if operation == "sites":
         return {"sites": calling.sites(subject, plain, options)}, []
@@ -81,5 +82,6 @@ def loaded(state: dict[str, Any], header: dict[str, Any]) -> tuple[dict[str, Any
     with calling.quiet():
         if "subject" not in state:
             state["subject"] = loading.load(header)
+        state["halves"] = subjects.halves(state["subject"])
         notes = subjects.prepared(state["subject"])
     return dict(describing.describe(state["subject"], header["wanted"]), notes=notes), []

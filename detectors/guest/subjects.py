@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import sys
@@ -90,6 +91,36 @@ def restorer(subject: Any) -> Callable[[], None]:
             value.data = data
 
     return restore
+
+
+def halves(subject: Any) -> list[Any]:
+    """(where it is kept, under which name, its type) of every tensor in 16 bits; `prepared` widens them."""
+    calls = [callable_of(subject), field(subject, "attention")]
+    stores = [
+        store
+        for call in calls
+        for module in modules_behind(call)
+        for part in module.modules()
+        for store in (part._parameters, part._buffers)
+    ]
+    return [
+        (store, name, value.dtype)
+        for store in stores
+        for name, value in store.items()
+        if value is not None and str(value.dtype) in HALVES
+    ]
+
+
+@contextlib.contextmanager
+def narrowed(kept: list[Any]) -> Iterator[None]:
+    """With these numbers in the 16 bits they came in."""
+    for store, name, kind in kept:
+        store[name].data = store[name].data.to(kind)
+    try:
+        yield
+    finally:
+        for store, name, _ in kept:
+            store[name].data = store[name].data.float()
 
 
 def _widened(module: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import pytest
 
 from detectors import foreign
 from detectors.foreign import Foreign
-from detectors.testing import NO_TARGET, Here
+from detectors.testing import NO_TARGET, Here, check_subject
 from faults.answers import Answer
 from faults.subjects import Request, answers, examined
+from reports import check, check_json
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -82,6 +84,29 @@ def unscaled(): return GPT(Config, with_(scale=1.0))
 def dropping(): return Block(Config, with_(dropout=0.2))
 def open_(): return Block(Config, with_(mask=False))
 def halved(): return Block(Config).bfloat16()
+class Filled(Attention):
+    fill = -1e9
+    def forward(self, x):
+        B, T, C = x.shape
+        q, k, v = (part.view(B, T, self.n_head, -1).transpose(1, 2) for part in self.qkv(x).split(C, 2))
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        hidden = torch.ones(T, T, dtype=torch.bool).triu(1)
+        y = scores.masked_fill(hidden, self.fill).softmax(-1) @ v
+        return self.proj(y.transpose(1, 2).reshape(B, T, C))
+
+class Large(Attention):
+    def forward(self, x):
+        return super().forward(x) * 60000.0 * 60000.0
+
+class Lacking(Attention):
+    def forward(self, x):
+        if x.dtype == torch.float16:
+            raise RuntimeError("addmm_impl_cpu_ not implemented for Half")
+        return super().forward(x)
+
+def filled(): return Filled(Config).half()
+def large(): return Large(Config).half()
+def lacking(): return Lacking(Config).half()
 def interleaved(): return Block(Config, Interleaved)
 
 class Casting(Block):
@@ -170,7 +195,50 @@ def test_dropout_that_ignores_eval_mode_is_reported_and_that_which_does_not_is_o
 def test_half_precision_is_examined_as_float32_and_said_so() -> None:
     subject, answer = here("halved")
     assert (answer.verdict, subject.roundoff) == ("sound", 0.0)
-    assert answer.notes == ("bfloat16 parameters were examined as float32",)
+    converted = "bfloat16 parameters were examined as float32"
+    assert answer.notes == (converted, "one call in bfloat16 itself gave finite numbers")
+    assert check.headline(answer, "en").endswith(f"; {converted}")
+    (tree,) = json.loads(check_json.to_json([answer]))["subjects"]
+    assert tree["notes"][0] == converted
+
+
+def test_what_goes_wrong_only_in_16_bits_is_broken() -> None:
+    _, filled = here("filled", kind="self_attention", width=16)
+    assert (filled.verdict, verdict(filled, "shape"), verdict(filled, "future")) == (
+        "broken",
+        "broken",
+        "holds",
+    )
+    assert filled.checked is not None
+    assert filled.checked.failures[0].startswith("float16: RuntimeError: value cannot be converted to ")
+    _, large = here("large", kind="self_attention", width=16)
+    assert (large.verdict, verdict(large, "finite")) == ("broken", "broken")
+    assert large.checked is not None
+    assert large.checked.finding("finite").reason == "in its own float16"
+    assert [named.fault for named in large.nearest] == ["not_finite"]
+
+
+def test_a_machine_that_cannot_calculate_in_16_bits_says_nothing_about_the_subject() -> None:
+    _, answer = here("lacking", kind="self_attention", width=16)
+    assert answer.verdict == "sound"
+    assert "this machine cannot run it in float16" in answer.notes
+
+
+def test_numbers_are_wide_again_after_the_call_in_16_bits_and_narrow_after_the_examination() -> None:
+    made = NAMESPACE["halved"]()
+    made.register_buffer("table", torch.ones(2, dtype=torch.bfloat16))
+    wide = torch.nn.LayerNorm(16)
+    made.ln_2 = wide
+    assert check_subject(made, width=16, heads=4, kind="block").verdict == "sound"
+    assert {value.dtype for value in made.attn.parameters()} == {torch.bfloat16}
+    assert wide.weight.dtype == torch.float32
+
+
+def test_the_blocks_of_a_model_in_16_bits_are_said_to_be_converted_too(tmp_path: Path) -> None:
+    file = tmp_path / "models.py"
+    file.write_text(MODELS + "def narrow(): return GPT().bfloat16()\n")
+    for answer in answers(Request(f"{file}:narrow", python=sys.executable)):
+        assert "bfloat16 parameters were examined as float32" in answer.notes
 
 
 def test_code_that_casts_by_itself_is_given_wider_thresholds() -> None:

@@ -133,13 +133,14 @@ def test_quiet_output_is_one_line_for_each_subject() -> None:
     assert rendered("en", -1, answer(), UNUSABLE, sound).splitlines() == [
         "BROKEN my.py:Block: mask_adds_zero/zero",
         "UNUSABLE gone.py:f: there is no file gone.py",
-        "UNDECIDED my.py:Block: sound as far as seen; not observable: missing_scale",
+        "UNDECIDED my.py:Block: sound as far as seen; not observable: missing_scale; "
+        "bfloat16 parameters were examined as float32",
     ]
 
 
 def test_sound_means_that_each_of_the_five_was_looked_for() -> None:
     made = replace(answer().checked or NOTHING, verdict="sound")
-    seen = replace(answer(), nearest=(), checked=made, covered=(COVERAGE[0], COVERAGE[2]))
+    seen = replace(answer(), nearest=(), checked=made, covered=(COVERAGE[0], COVERAGE[2]), notes=())
     words = "each of the five that applies was looked for, and every contract that could be observed holds"
     assert check.headline(seen, "en") == f"SOUND my.py:Block: {words}"
     partly = replace(seen, covered=COVERAGE[2:])
@@ -240,6 +241,7 @@ def test_json_holds_every_number_and_says_what_is_none() -> None:
             },
         ],
         "unseen": ["missing_scale"],
+        "notes": ["bfloat16 parameters were examined as float32"],
         "contracts": [
             {
                 "name": "finite",
@@ -284,6 +286,7 @@ def test_json_holds_every_number_and_says_what_is_none() -> None:
         "diagnosis": [],
         "faults": [],
         "unseen": [],
+        "notes": [],
         "contracts": [],
         "reason": "there is no file gone.py",
     }
@@ -332,6 +335,9 @@ SENTENCES = [
     SIZES,
     *(reason.format(kind="attention") for _, reason in coverage.ELSEWHERE.values()),
     subjects.MEMORY,
+    "this machine cannot run it in float16",
+    "one call in float16 itself gave finite numbers",
+    "in its own float16",
     "width: found 0, required: a whole number of at least 2",
     "heads: found 1025, required: a whole number of at most 1024",
     *(
