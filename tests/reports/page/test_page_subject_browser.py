@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from faults.model import Report
-from tests.faults.page_subjects import Raising, answered
+from tests.faults.page_subjects import Raising, answered, weak
 from tests.reports.page.conftest import Visit, shown
 from tests.reports.page.test_page_controls import radio
 from tests.reports.page.test_page_views import AXE, SERIOUS
@@ -114,14 +114,18 @@ def test_the_pictures_stand_beside_sound_code_and_the_named_fault(
     assert seen.values("#subject-looks figure:first-child .numbers")[:64] == shares
 
 
-def test_the_named_variant_opens_in_the_reference_block(seen: Visit, own: dict[str, Any]) -> None:
-    near = own["parts"][0]["nearest"][0]
-    name = f"{seen.say('subject.open')} {near['fault']}/{near['variant']}"
+@pytest.mark.parametrize("width", [360, 1600])
+def test_the_named_variant_opens_in_the_reference_block(
+    visit: Open, write: Callable[..., str], saved: Report, width: int
+) -> None:
+    # A mask of -1e4: not the first of its fault's variants, which is what a fault alone would open.
+    seen = visit(write(saved, own=shown([answered(weak, kind="attention")])), width=width)
+    name = f"{seen.say('subject.open')} mask_adds_zero/weak"
     seen.page.get_by_role("button", name=name, exact=True).focus()
     seen.page.keyboard.press("Enter")
     assert seen.page.locator("#explorer-title").evaluate("(one) => one === document.activeElement")
-    assert seen.page.locator("#fault-options input:checked").get_attribute("value") == near["fault"]
-    assert seen.page.locator("#variant").input_value() == near["variant"]
+    assert seen.page.locator("#fault-options input:checked").get_attribute("value") == "mask_adds_zero"
+    assert seen.page.locator("#variant").input_value() == "weak"
 
 
 def test_the_other_language_changes_every_word_and_no_choice(seen: Visit, own: dict[str, Any]) -> None:

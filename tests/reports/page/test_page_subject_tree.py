@@ -94,7 +94,7 @@ def test_every_contract_has_its_reason_in_both_languages_and_each_sentence_stand
 
 def test_of_too_many_parts_the_whole_and_those_that_are_not_sound_are_kept_in_their_order() -> None:
     sound, unusable = answered(Block, "sound"), Answer("lost", cause=SLOW, code=3)
-    answers = [sound, *[sound] * 12, unusable, *[sound] * 3]
+    answers = [sound, *[sound] * 14, unusable, *[sound] * 3]
     found = subject.kept(answers)
     assert len(found) == subject.MOST_PARTS
     assert found[0] is answers[0]
@@ -106,7 +106,7 @@ def test_of_too_many_parts_the_whole_and_those_that_are_not_sound_are_kept_in_th
 def test_the_largest_subject_leaves_the_page_under_400_kilobytes(saved: Report) -> None:
     row = tuple(-1.23456e-05 for _ in range(8))
     worst = Look("block", "scrambled", (row,) * 8)
-    answers = [answered(Raising, "x" * 390)] * 12
+    answers = [answered(Raising, "x" * 390)] * 20
     looks = {answers[0].subject: (worst,) * 4}
     page = document.render(saved, "", subject.tree(answers, looks))
     assert len(page.encode("utf-8")) < 400_000
