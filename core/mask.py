@@ -37,7 +37,7 @@ def padding_mask(lengths: ArrayLike, key_length: int, dtype: Floating = np.float
     Raises CoreError unless `lengths` is a vector of integers from 0 to `key_length`.
     """
     counts = np.asarray(lengths)
-    if counts.ndim != 1 or counts.size == 0 or counts.dtype.kind not in "iu":
+    if counts.ndim != 1 or counts.size == 0 or not np.issubdtype(counts.dtype, np.integer):
         raise CoreError(
             f"lengths has shape {counts.shape}, dtype {counts.dtype}; integers [batch] are required"
         )

@@ -77,7 +77,7 @@ def _average(moment: FloatArray, sample: FloatArray, decay: float) -> FloatArray
 
 def _like(result: FloatArray, model: FloatArray) -> FloatArray:
     # Gradients of a wider type must not widen the parameters.
-    return result.astype(model.dtype, copy=False)
+    return result.astype(model.dtype)
 
 
 def _checked_rate(parameters: Parameters, gradients: Parameters, learning_rate: float) -> float:

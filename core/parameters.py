@@ -120,7 +120,7 @@ class Parameters(Mapping[str, FloatArray]):
     def load(cls, path: str | PathLike[str]) -> Parameters:
         """Return what `save` wrote. Raises CoreError when the file is missing or not such a file."""
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            with np.load(path) as stored:
                 return cls({role: stored[role] for role in stored.files})
         except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
             raise CoreError(

@@ -54,7 +54,7 @@ def _divide(below: FloatArray, heat: float) -> None:
     acts as the largest number, so that a masked -inf stays -inf.
     """
     number = below.dtype.type(min(heat, float(np.finfo(below.dtype).max)))
-    with np.errstate(over="ignore", divide="ignore", under="ignore"):
+    with np.errstate(over="ignore", divide="ignore"):
         np.divide(below, number, out=below, where=below != 0)
 
 

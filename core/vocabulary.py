@@ -44,6 +44,6 @@ def _integers(tokens: ArrayLike, name: str) -> Tokens:
         raise CoreError(f"{name} are ragged; rows of equal length are required; pad or cut them") from error
     if ids.size == 0:
         raise CoreError(f"{name} are empty (shape {ids.shape}); at least one id is required; add one")
-    if ids.dtype.kind not in "iu":
+    if not np.issubdtype(ids.dtype, np.integer):
         raise CoreError(f"{name} have dtype {ids.dtype}; integer ids are required; convert them first")
     return ids

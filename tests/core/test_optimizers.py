@@ -45,6 +45,11 @@ def test_first_adam_step_has_the_size_of_the_rate_whatever_the_gradient(gradient
     assert moved["w"][0] == pytest.approx(-math.copysign(0.01, gradient), rel=1e-4)
 
 
+def test_adam_moves_by_a_thousandth_unless_told_otherwise() -> None:
+    moved, _ = optimizers.adam_step(one(0.0), one(5.0), None)
+    assert moved["w"][0] == pytest.approx(-1e-3)
+
+
 def test_adam_with_no_gradient_yet_stays_where_it_is() -> None:
     moved, _ = optimizers.adam_step(one(3.0), one(0.0), None)
     assert moved["w"][0] == 3.0
