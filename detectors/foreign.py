@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detectors import declaration, layout, roles
+from detectors import declaration, layout, precision, roles
 from detectors.block.skip import LARGE
 from detectors.declaration import Declaration
 from detectors.fixtures import Extents, Fixture
@@ -34,14 +33,6 @@ BOUNDED = 0.1
 
 ROUNDOFF = {"bfloat16": 2.0**-7, "float16": 2.0**-10}
 """Spacing of the numbers around 1."""
-
-CONVERTED = " parameters were examined as float32"
-"""How the note ends that says so, behind the type they came in."""
-
-LACKING = re.compile(
-    r"not (implemented|supported) for '?(Half|BFloat16)|\w+ does not support (Half|BFloat16)"
-)
-"""What PyTorch says where a machine cannot do an operation in 16 bits: nothing about the subject."""
 
 NORM = "pre-norm without its skip, or post-norm? say --norm pre or post"
 HEADS_ASKED = 3
@@ -149,20 +140,11 @@ class Foreign:
             self.problem = str(error)
 
     def _try_narrow(self, fixture: Fixture) -> None:
-        kinds = [note.removesuffix(CONVERTED) for note in self.notes if note.endswith(CONVERTED)]
-        if not kinds:
-            return
-        try:
-            _, (output,) = self._ask("call", [fixture.x], roles={}, options={"own precision": True})
-        except SubjectRaised as error:
-            if LACKING.search(str(error)):
-                self.notes.append(f"this machine cannot run it in {kinds[0]}")
-            else:
-                self.narrow = Narrow(kinds[0], raised=str(error))
-            return
-        self.narrow = Narrow(kinds[0], lost=float(np.mean(~np.isfinite(output))))
-        if not self.narrow.lost:
-            self.notes.append(f"one call in {kinds[0]} itself gave finite numbers")
+        options = {"own precision": True}
+        self.narrow, note = precision.narrowed(
+            self.notes, lambda: self._ask("call", [fixture.x], roles={}, options=options)[1][0]
+        )
+        self.notes += [note] if note else []
 
     def _find_roles(self, fixture: Fixture) -> None:
         if self.declared.kind != "block":

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from detectors.checking import BROKEN, Checked, Finding
 from detectors.diagnosis import Candidate
+from detectors.host import SubjectRaised
+
+CONVERTED = " parameters were examined as float32"
+"""How the note ends that says so, behind the type they came in."""
+
+LACKING = re.compile(
+    r"not (implemented|supported) for '?(Half|BFloat16)|\w+ does not support (Half|BFloat16)"
+)
+"""What PyTorch says where a machine cannot do an operation in 16 bits: nothing about the subject."""
 
 
 @dataclass(frozen=True)
@@ -15,6 +30,20 @@ class Narrow:
     kind: str = ""
     lost: float = 0.0
     raised: str = ""
+
+
+def narrowed(notes: Iterable[str], call: Callable[[], NDArray[Any]]) -> tuple[Narrow, str]:
+    """What `call` gave, which runs in 16 bits, and a note about it; nothing where no note speaks of a conversion."""
+    kind = next((note.removesuffix(CONVERTED) for note in notes if note.endswith(CONVERTED)), "")
+    if not kind:
+        return Narrow(), ""
+    try:
+        lost = float(np.mean(~np.isfinite(call())))
+    except SubjectRaised as error:
+        if LACKING.search(str(error)):
+            return Narrow(), f"this machine cannot run it in {kind}"
+        return Narrow(kind, raised=str(error)), ""
+    return Narrow(kind, lost), "" if lost else f"one call in {kind} itself gave finite numbers"
 
 
 OVERFLOW = Candidate("not_finite", "in_places", 0.0)

@@ -9,9 +9,9 @@ from typing import Any
 from detectors import foreign
 from detectors.checking import check
 from detectors.declaration import Question, limits
-from detectors.foreign import CONVERTED, Foreign, Target
+from detectors.foreign import Foreign, Target
 from detectors.host import Guest, GuestError, Host, SubjectRaised
-from detectors.precision import in_its_own_precision
+from detectors.precision import CONVERTED, in_its_own_precision
 from faults import coverage, registry, relatives, results
 from faults.answers import NO_SUBJECT, USAGE, Answer, answer, with_parts
 

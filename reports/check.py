@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from detectors.checking import BROKEN, INAPPLICABLE, SOUND, UNSEEN, Checked, Finding
-from detectors.foreign import CONVERTED
+from detectors.precision import CONVERTED
 from faults.answers import PART, Answer, Coverage, Named
 from faults.language import printable
 from reports import figures

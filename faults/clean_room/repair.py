@@ -71,7 +71,7 @@ def leak(room: Room, inputs: Inputs, replaced: str = "", fault: str = "") -> flo
 
 
 def _leak(room: Room, inputs: Inputs, function: str, fault: str) -> tuple[float, float, float, bool] | None:
-    return _before_and_after(room, inputs, lambda *how: leak(room, inputs, *how), function, fault)
+    return _before_and_after(room, inputs, lambda *how: leak(room, inputs, *how), FUTURE, (function, fault))
 
 
 def _scramble(room: Room, inputs: Inputs) -> tuple[float, float, float, bool] | None:
@@ -81,18 +81,23 @@ def _scramble(room: Room, inputs: Inputs) -> tuple[float, float, float, bool] | 
         found = error(run(room, inputs, inputs.x, *how), expected)
         return None if how and not room.activations else found
 
-    return _before_and_after(room, inputs, apart, "merge_heads", "scrambled_merge")
+    return _before_and_after(room, inputs, apart, TOLERANCE, ("merge_heads", "scrambled_merge"))
 
 
 def _before_and_after(
-    room: Room, inputs: Inputs, signal: Any, function: str, fault: str
+    room: Room, inputs: Inputs, signal: Any, limit: float, how: tuple[str, str]
 ) -> tuple[float, float, float, bool] | None:
-    """Healthy, broken and repaired signal, and whether the repaired output is the healthy one bit by bit."""
-    if not room.has(function):
+    """Healthy, broken and repaired signal, and whether the repaired output is the healthy one bit by bit.
+
+    None where nothing is replaced, and where the signal of the block as it was written is no healthy one.
+    """
+    if not room.has(how[0]):
         return None
     try:
         healthy, output = signal(), run(room, inputs, inputs.x)
-        broken = signal(function, fault)
+        if not healthy <= limit:
+            return None
+        broken = signal(*how)
         repaired, again = signal(), run(room, inputs, inputs.x)
     except Raised:
         return None

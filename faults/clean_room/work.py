@@ -193,7 +193,9 @@ TITLES: Mapping[str, Text] = {
     "per_head": said("block against heads computed one by one", "block 与逐头参考对拍"),
     "chain": said("tokens -> logits -> loss/update -> generate", "tokens → logits → loss/update → generate"),
     "sketch": said("shape sketch", "shape 草图"),
-    "repair": said("a fault of your own, failing before, fixed after", "自己代码上的故障：失败前/修复后"),
+    "repair": said(
+        "a fault of your own, failing before, fixed after", "自己代码上的故障（修复前失败，修复后通过）"
+    ),
 }
 
 OBSERVED: tuple[tuple[tuple[str, ...], Callable[[Room, Inputs], Any]], ...] = (
@@ -226,9 +228,11 @@ def _contract_words(verdict: str, rows: tuple[Contract, ...]) -> Text:
     if not verdict:
         return said("could not be measured yet", "尚无法测量")
     held = sum(row.verdict == checking.HOLDS for row in rows)
-    broken = ", ".join(row.name for row in rows if row.verdict == checking.BROKEN)
+    broken = [row.name for row in rows if row.verdict == checking.BROKEN]
     en, zh = f"{held} hold", f"{held} 项满足"
-    return said(f"{en}, broken: {broken}", f"{zh}，不满足：{broken}") if broken else said(en, zh)
+    if not broken:
+        return said(en, zh)
+    return said(f"{en}, broken: {', '.join(broken)}", f"{zh}，不满足：{'、'.join(broken)}")
 
 
 def _row_error(room: Room, inputs: Inputs) -> float:
@@ -254,8 +258,8 @@ def _repair(repairs: tuple[Repair, ...], wrong: Sequence[str]) -> Requirement:
     if not repairs:
         names = ", ".join(wrong), "、".join(wrong)
         what = said(
-            "not made: block does not run, or calls none of your own functions",
-            "未能进行：block 无法运行，或没有调用你自己的函数",
+            "not made: block does not run, is not right itself, or calls none of your own functions",
+            "未能进行：block 无法运行、本身不正确，或没有调用你自己的函数",
         )
         unfinished = said(
             f"not made: a fault goes only into what is right, and is not yet: {names[0]}",
