@@ -124,7 +124,7 @@ class Foreign:
     # --- first looks ---------------------------------------------------------------------------------------------
 
     def _try(self) -> None:
-        """One call, so that what cannot be used at all is known first; then the roles, and what has to be asked."""
+        """One call, so that what cannot be used is known first: what a shape caused is a finding. Then the roles."""
         fixture = self.fixture(min(TOKENS[0], self.declared.max_length or TOKENS[0]))
         try:
             if self.declared.kind == "attention":
@@ -134,8 +134,8 @@ class Foreign:
             self._try_narrow(fixture)
             self._find_roles(fixture)
             self._ask_what_is_open(fixture)
-        except SubjectRaised:
-            return  # a finding: the contract on shapes reports it
+        except SubjectRaised as error:
+            self.problem = f"it cannot be called: {error}" if error.no_shape else ""
         except GuestError as error:
             self.problem = str(error)
 
@@ -205,7 +205,22 @@ class Foreign:
 
     def _block(self, x: Array, replaced: Mapping[str, Array]) -> Array:
         places = {role: self._places[role] for role in replaced}
-        return self._call([x, *replaced.values()], roles=places)
+        try:
+            return self._call([x, *replaced.values()], roles=places)
+        except SubjectRaised as error:
+            if len(x) <= layout.FEW:
+                raise
+            return self._in_parts(x, replaced, error)
+
+    def _in_parts(self, x: Array, replaced: Mapping[str, Array], error: SubjectRaised) -> Array:
+        """The same, few sequences at a time. Raises the error of the whole where that does not help."""
+        try:
+            outputs = [self._block(part, replaced) for part in layout.few(x)]
+        except SubjectRaised:
+            raise error from None
+        if not any(known.startswith("it failed on") for known in self.notes):
+            self.notes.append(f"it failed on {len(x)} sequences at once and was given few at a time: {error}")
+        return np.concatenate(outputs)
 
     def _model(self, tokens: Array, replaced: Mapping[str, Array]) -> Array:
         """Logits [batch, token, id]; a model that answers for the last token alone is asked prefix by prefix."""

@@ -28,8 +28,8 @@ Answer = tuple[dict[str, Any], list[Array]]
 OURS = ("core", "detectors", "faults", "reports")
 HOME = str(Path(__file__).resolve().parent.parent)
 SOURCES = (
-    "wire", "refusal", "subjects", "loading", "conversion", "torch_sites", "jax_sites", "calling", "describing",
-    "blocks", "program",
+    "wire", "refusal", "subjects", "loading", "conversion", "places", "torch_sites", "jax_sites", "calling",
+    "describing", "blocks", "program",
 )  # fmt: skip
 """The guest's files, each after those it imports."""
 
@@ -66,12 +66,24 @@ package.program.start(*pipes)
 """
 
 
+NO_SHAPE = (
+    "AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "NotImplementedError", "UnboundLocalError",
+)  # fmt: skip
+"""Exceptions that shapes are never the cause of: code that raises one of them on every call cannot run here at all."""
+
+
 class GuestError(DetectorError):
     """The child cannot be used any more, or was asked for what it cannot give: one line with the cause."""
 
 
 class SubjectRaised(Exception):  # noqa: N818 - what the subject did
     """An exception of the subject itself during one call; the child is still there."""
+
+    @property
+    def no_shape(self) -> bool:
+        """Whether the code cannot run here, or not with these arguments: no shape is the cause of that."""
+        text = str(self)
+        return text.startswith(NO_SHAPE) or (text.startswith("TypeError") and "argument" in text)
 
 
 class Host(Protocol):

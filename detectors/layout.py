@@ -11,6 +11,9 @@ from detectors.declaration import Declaration
 
 Array = NDArray[Any]
 
+FEW = 2
+"""Sequences of a fixture: code that takes no more than so many is no fault, as where a cache has a largest batch."""
+
 
 def as_wide_as(logits: Array, vocab: int) -> Array:
     """The first `vocab` logits; filled with zeros where a model has fewer outputs than token ids."""
@@ -40,3 +43,8 @@ def masks(declared: Declaration, queries: int, keys: int, dtype: Any) -> list[Ar
     if declared.mask == "additive":
         return [np.where(seen, 0.0, -np.inf).astype(dtype)]
     return [seen if declared.mask == "keep" else ~seen]
+
+
+def few(x: Array) -> list[Array]:
+    """The sequences of x, FEW at a time."""
+    return [x[at : at + FEW] for at in range(0, len(x), FEW)]

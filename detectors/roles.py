@@ -16,22 +16,25 @@ Call = Callable[[Mapping[str, Array]], Array]
 Parameter = tuple[str, tuple[int, ...], str]
 """Name, shape, and the class of the module that holds it."""
 
-ATTENTION = re.compile(r"(^|\.)(\w*attn\w*|\w*attention\w*|sa|self_att|mha|csa|msa)(\.|$)", re.IGNORECASE)
+ATTENTION = re.compile(r"(^|\.)(\w*attn\w*|\w*attention\w*|att|sa|self_att|mha|csa|msa)(\.|$)", re.IGNORECASE)
 
 SUBLAYER = r"(self_)?(attn|attention|mlp|ffn?|feed_forward)_"
 """What stands before a leaf's name where a block keeps its layers side by side."""
 
+STACK = r"(ff\w*|mlp|net|feed_forward)(\.net|\.layers)?"
+"""A feed-forward network whose layers have numbers for names."""
+
 LEAVES: Mapping[str, re.Pattern[str]] = {
     role: re.compile(rf"(^|\.)({SUBLAYER})?({'|'.join(names.split())})$", re.IGNORECASE)
     for role, names in {
-        "q": r"q_proj q_lin query queries w_?q to_q linear_q query_proj proj_q q",
-        "k": r"k_proj k_lin key keys w_?k to_k linear_k key_proj proj_k k",
-        "v": r"v_proj v_lin value values w_?v to_v linear_v value_proj proj_v v",
-        "o": r"o_proj out_proj out_lin w_?o to_out(\.0)? linear_o linear_out dense c_proj proj output fc_out o out",
+        "q": r"q_proj q_lin (w_?)?query(\.linear)? queries w_?q to_q linear_q query_proj proj_q q",
+        "k": r"k_proj k_lin (w_?)?key(\.linear)? keys w_?k to_k linear_k key_proj proj_k k",
+        "v": r"v_proj v_lin (w_?)?value(\.linear)? values w_?v to_v linear_v value_proj proj_v v",
+        "o": r"o_proj out_proj output_proj out_lin w_?o to_out(\.0)? linear_o linear_out dense c_proj proj output"
+        r" fc_out o out",
         "qkv": r"c_attn qkv in_proj query_key_value to_qkv w_?qkv qkv_proj attn_qkv",
-        "1": r"c_fc fc_?1 linear_?1 w_?1 lin_?1 up_proj dense_h_to_4h (ff\w*|mlp|net|feed_forward)(\.net)?\.0 fc_in",
-        "2": r"c_proj fc_?2 linear_?2 w_?2 lin_?2 down_proj dense_4h_to_h (ff\w*|mlp|net|feed_forward)(\.net)?\.[234]"
-        r" fc_out proj",
+        "1": rf"c_fc fc_?1 linear_?1 w_?1 lin_?1 layer_?1 up_proj dense_h_to_4h {STACK}\.0 fc_in",
+        "2": rf"c_proj fc_?2 linear_?2 w_?2 lin_?2 layer_?2 down_proj dense_4h_to_h {STACK}\.[234] fc_out proj",
     }.items()
 }
 INSIDE, OUTSIDE = ("q", "k", "v", "o", "qkv"), ("1", "2")

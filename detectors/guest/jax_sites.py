@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from .torch_sites import Known, looked_at
+from .places import laid, looked_at, numbered, turned
+from .torch_sites import Known
 
 
 def _names(text: str) -> frozenset[str]:
@@ -26,6 +27,9 @@ VIEWS = _names("""
     optimization_barrier device_put sharding_constraint real imag complex
 """)
 """Operations that keep the gain; tanh too, which a soft cap puts around scores that are small beside it."""
+
+STILL = _names("neg convert_element_type copy copy_p reduce_precision tanh stop_gradient device_put")
+"""Those of them that move no entry."""
 
 MASKS = _names("add add_any sub select_n max min clamp")
 STATISTICS = _names("""
@@ -73,7 +77,7 @@ class Book:
             return self.carried_out(jaxpr, consts, given)
         found = equation.primitive.bind(*given, **equation.params)
         outputs = list(found) if equation.primitive.multiple_results else [found]
-        self._note(name, equation.params, given, outputs)
+        self._note(equation, given, outputs)
         return outputs
 
     def _chosen(self, equation: Any, given: list[Any]) -> list[Any]:
@@ -97,13 +101,50 @@ class Book:
 
     # --- what is known ---------------------------------------------------------------------------------------------
 
-    def _note(self, name: str, params: Any, given: list[Any], outputs: list[Any]) -> None:
+    def _note(self, equation: Any, given: list[Any], outputs: list[Any]) -> None:
+        name, params = equation.primitive.name, equation.params
         known = [self._known.get(id(value)) for value in given]
         if name == "dot_general":
-            self._tell(outputs, _product(known, given, params))
+            self._tell(outputs, self._product(known, given, params, outputs[0]))
         elif any(found is not None for found in known):
-            self._tell(outputs, self._elementwise(name, known, given, outputs))
+            found = self._elementwise(name, known, given, outputs)
+            if found is not None and found.places is not None:
+                found = replace(found, places=self._moved(found.places, equation, known, given, outputs))
+            self._tell(outputs, found)
             self._axes.update({id(outputs[0]): axes for axes in self._summed(name, params, given)})
+
+    def _product(self, known: Any, given: Any, params: Any, output: Any) -> Known:
+        """Two projections make a score, weights mix values; anything else is a projection by some weight."""
+        kinds = [found.what if found is not None else "" for found in known]
+        if "weights" in kinds:
+            return Known("mixed")
+        if kinds != ["projection", "projection"]:
+            return Known("projection")
+        (contracted, _), (together, _) = params["dimension_numbers"]
+        width = math.prod(given[0].shape[axis] for axis in contracted)
+        own = output.shape[len(together) :]
+        columns = math.prod(own[given[0].ndim - len(contracted) - len(together) :])
+        numbers = numbered(math.prod(own) // max(columns, 1), columns).reshape(own)
+        left, right = known
+        places = self._numpy.broadcast_to(self._numpy.asarray(numbers), output.shape), columns
+        return Known("score", left.gain * right.gain, width, left.normalised or right.normalised, places)
+
+    def _moved(
+        self, places: Any, equation: Any, known: list[Known | None], given: list[Any], outputs: list[Any]
+    ) -> tuple[Any, int] | None:
+        """The numbers after the same operation; None where it is none that they can go through."""
+        numbers, columns = places
+        name = equation.primitive.name
+        try:
+            if name in VIEWS and name not in STILL:
+                moved = [
+                    value if found is None or found.places is None else found.places[0]
+                    for found, value in zip(known, given)
+                ]
+                numbers = equation.primitive.bind(*moved, **equation.params)
+            return self._numpy.broadcast_to(numbers, outputs[0].shape), columns
+        except Exception:  # JAX has many ways to refuse an operation on whole numbers
+            return None
 
     def _tell(self, outputs: list[Any], known: Known | None) -> None:
         self._kept += outputs  # kept, so that an id means one of them only
@@ -151,17 +192,21 @@ class Book:
         found = first or second
         if found is None:
             return None
-        number = _number(given[1] if first is not None else given[0])
+        other = given[1] if first is not None else given[0]
+        number = _number(other, found.what == "score")
         if number is None:
-            # On a projection that is RoPE; on a score a factor of its own for each head, or a mask.
+            # On a projection that is RoPE; on a score a factor of its own for each head.
             return replace(found, normalised=found.normalised or found.what == "score")
         factor = number if name == "mul" else 1 / number if number else math.inf
         return replace(found, gain=found.gain * factor)
 
     def _site(self, known: Known, weights: Any, axes: Any) -> None:
         seen = sys.modules["numpy"].asarray(weights).astype("f8")
-        last = axes in (None, (-1,))
-        if axes == (-2,) and _turned(seen):
+        axis = axes[0] if axes is not None and len(axes) == 1 else -1 if axes is None else 0
+        if known.places is not None and axis:
+            seen, axis = laid(seen, known.places[0], known.places[1], axis)
+        last = axis == -1
+        if axis == -2 and turned(seen):
             seen, last = seen.swapaxes(-1, -2), True
         self.sites.append(
             {
@@ -190,35 +235,21 @@ def _inner(equation: Any) -> Any:
     return None
 
 
-def _product(known: Any, given: Any, params: Any) -> Known:
-    """Two projections make a score, weights mix values; anything else is a projection by some weight."""
-    kinds = [found.what if found is not None else "" for found in known]
-    if "weights" in kinds:
-        return Known("mixed")
-    if kinds != ["projection", "projection"]:
-        return Known("projection")
-    width = math.prod(given[0].shape[axis] for axis in params["dimension_numbers"][0][0])
-    left, right = known
-    return Known("score", left.gain * right.gain, width, left.normalised or right.normalised)
-
-
 def _statistic(name: str, known: Known) -> Known | None:
     if known.what in ("exponential", "total"):
         return replace(known, what="total")
     return replace(known, what="statistic") if known.what in ("projection", "statistic") else None
 
 
-def _number(value: Any) -> float | None:
-    """A number or an array of equal ones; None for any other array, such as RoPE's cosines."""
+def _number(value: Any, masks: bool) -> float | None:
+    """A number or an array of equal ones; None for any other array, such as RoPE's cosines.
+
+    masks: whether zeros beside them are a mask that is multiplied, as in `scores * keep - 1e10 * (1 - keep)`.
+    """
     array = sys.modules["numpy"].asarray(value)
+    if masks and array.any():
+        array = array[array != 0]
     if not array.size or array.dtype.kind not in "fiu":
         return None
     first = array.flat[0]
     return float(first) if bool((array == first).all()) else None
-
-
-def _turned(weights: Any) -> bool:
-    """Whether scores are kept as [key, query]: only then is the future, read so, without weight."""
-    if weights.shape[-1] != weights.shape[-2]:
-        return False
-    return bool(looked_at(weights.swapaxes(-1, -2))["future"] == 0 and looked_at(weights)["future"] != 0)

@@ -10,8 +10,10 @@ from __future__ import annotations
 import importlib
 import math
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from .places import laid, looked_at, numbered, turned
 
 
 def _names(text: str) -> frozenset[str]:
@@ -26,6 +28,9 @@ VIEWS = _names("""
 """)
 """Ops that keep the gain; tanh too, which a soft cap puts around scores that are small beside it."""
 
+STILL = _names("_to_copy clone contiguous alias detach neg lift_fresh tanh copy_")
+"""Those of them that move no entry."""
+
 MASKS = _names("add add_ sub sub_ rsub masked_fill masked_fill_ where maximum clamp clamp_min amax index_put")
 STATISTICS = _names("pow mean rsqrt sqrt linalg_vector_norm norm sum var var_mean square reciprocal amax max")
 SCALES = _names("mul mul_ div div_ true_divide")
@@ -39,12 +44,16 @@ FUSED = "scaled_dot_product"
 
 @dataclass(frozen=True)
 class Known:
-    """The gain of a tensor, and what it is: a projection, a score, an exponential, weights, a statistic."""
+    """The gain of a tensor, and what it is: a projection, a score, an exponential, weights, a statistic.
+
+    places: (numbers, columns) of a score, see `places`; None where it is not known where its entries went.
+    """
 
     what: str
     gain: float = 1.0
     head_width: int = 0
     normalised: bool = False
+    places: Any = field(default=None, compare=False)
 
 
 def follow(run: Any, options: dict[str, Any]) -> list[dict[str, Any]]:
@@ -105,7 +114,7 @@ class Book:
         elif name in PROJECTIONS:
             self.tell(output, Known("projection", float(kwargs.get("alpha", 1))))
         elif name in PRODUCTS:
-            self.tell(output, self._product(args[-2:], float(kwargs.get("alpha", 1))))
+            self.tell(output, self._product(args[-2:], float(kwargs.get("alpha", 1)), output))
         elif name in NORMS:
             inside = self.of(args[0])
             again = inside is not None and inside.what == "projection"
@@ -113,9 +122,30 @@ class Book:
         elif name in SOFTMAXES:
             self._softmax(name, args, output)
         else:
-            self.tell(output, self._elementwise(name, args, kwargs, output), written=name in WRITES)
+            known = self._elementwise(name, args, kwargs, output)
+            if known is not None and known.places is not None:
+                known = replace(known, places=self._moved(known.places, name, function, args, kwargs, output))
+            self.tell(output, known, written=name in WRITES)
 
-    def _product(self, pair: Any, alpha: float) -> Known:
+    def _moved(
+        self, places: Any, name: str, function: Any, args: Any, kwargs: Any, output: Any
+    ) -> tuple[Any, int] | None:
+        """The numbers after the same operation; None where it is none that they can go through."""
+        numbers, columns = places
+        try:
+            if name in VIEWS and name not in STILL:
+                numbers = function(*map(self._numbers, args), **kwargs)
+            return numbers.expand(output.shape), columns
+        except (RuntimeError, TypeError, AttributeError):
+            return None
+
+    def _numbers(self, value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            return type(value)(map(self._numbers, value))
+        known = self.of(value)
+        return value if known is None or known.places is None else known.places[0]
+
+    def _product(self, pair: Any, alpha: float, output: Any) -> Known:
         """Two projections make a score, weights mix values; anything else is a projection by some weight."""
         known = [self.of(tensor) for tensor in pair]
         kinds = [found.what if found is not None else "" for found in known]
@@ -125,7 +155,10 @@ class Book:
             return Known("projection", alpha)
         left, right = (found for found in known if found is not None)
         gain = left.gain * right.gain * alpha
-        return Known("score", gain, pair[0].shape[-1], left.normalised or right.normalised)
+        rows, columns = output.shape[-2:]
+        numbers = self.torch.from_numpy(numbered(rows, columns)).to(output.device).expand(output.shape)
+        normalised = left.normalised or right.normalised
+        return Known("score", gain, pair[0].shape[-1], normalised, (numbers, columns))
 
     def _is_weight(self, tensor: Any) -> bool:
         return isinstance(tensor, self.torch.nn.Parameter)
@@ -159,12 +192,17 @@ class Book:
             if "statistic" in (first.what, second.what):
                 return replace(first if first.what != "statistic" else second, normalised=True)
             return first
-        number = self._number(values[1] if first is not None else values[0])
+        other = values[1] if first is not None else values[0]
+        number = self._number(other[other != 0] if known.what == "score" and self._mixed(other) else other)
         if number is None:
-            # On a projection that is RoPE; on a score a factor of its own for each head, or a mask.
+            # On a projection that is RoPE; on a score a factor of its own for each head.
             return replace(known, normalised=known.normalised or known.what == "score")
         factor = number if name == "mul" else 1 / number if number else math.inf
         return replace(known, gain=known.gain * factor)
+
+    def _mixed(self, value: Any) -> bool:
+        """Whether some entries are 0: a mask that is multiplied, as in `scores * keep - 1e10 * (1 - keep)`."""
+        return isinstance(value, self.torch.Tensor) and bool((value == 0).any() and (value != 0).any())
 
     def _number(self, value: Any) -> float | None:
         """A Python number or a tensor of equal ones; None for any other tensor, such as RoPE's cosines."""
@@ -205,9 +243,11 @@ class Book:
         return scores
 
     def _site(self, known: Known, weights: Any, axis: int, fused: bool = False) -> None:
-        seen = weights.detach().double().cpu().numpy()
-        last = axis in (-1, weights.dim() - 1)
-        if not last and axis in (-2, weights.dim() - 2) and _turned(seen):
+        seen, axis = weights.detach().double().cpu().numpy(), axis % weights.dim() - weights.dim()
+        if known.places is not None:
+            seen, axis = laid(seen, known.places[0].cpu().numpy(), known.places[1], axis)
+        last = axis == -1
+        if axis == -2 and turned(seen):
             seen, last = seen.swapaxes(-1, -2), True
         self.sites.append(
             {
@@ -232,34 +272,3 @@ def _memory(tensor: Any) -> int:
 def _spread(key: Any, query: Any) -> Any:
     """Keys repeated for grouped queries, where the kernel does that itself."""
     return key.repeat_interleave(query.shape[-3] // key.shape[-3], -3) if query.dim() > 3 else key
-
-
-def _turned(weights: Any) -> bool:
-    """Whether scores are kept as [key, query]: only then is the future, read so, without weight."""
-    if weights.shape[-1] != weights.shape[-2]:
-        return False
-    return bool(looked_at(weights.swapaxes(-1, -2))["future"] == 0 and looked_at(weights)["future"] != 0)
-
-
-DRAWN_UP_TO = 16
-"""Queries and keys, at most, of weights that are handed back themselves."""
-
-
-def looked_at(weights: Any) -> dict[str, Any]:
-    """Row sums, weight on the future and on the own token of weights [..., query, key], aligned to the last query.
-
-    mean: the weights themselves, averaged over all axes before; None where they are many.
-    """
-    numpy = sys.modules["numpy"]
-    queries, keys = weights.shape[-2:]
-    ahead = numpy.arange(keys) - numpy.arange(queries)[:, None] - (keys - queries)
-    future = numpy.where(ahead > 0, weights, 0.0)
-    own = weights[..., ahead == 0]
-    mean = weights.reshape(-1, queries, keys).mean(axis=0)
-    return {
-        "rows": float(numpy.abs(weights.sum(axis=-1) - 1).max()),
-        "future": float(numpy.abs(future).max()),
-        "own": float(numpy.mean(~(own > 0))),
-        "shape": list(weights.shape),
-        "mean": mean.tolist() if max(queries, keys) <= DRAWN_UP_TO else None,
-    }

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from detectors import foreign
 from detectors.declaration import Question
 from detectors.foreign import Foreign, Target
+from detectors.host import SubjectRaised
 from detectors.testing import NO_TARGET, Here
 from tests.detectors import toy
 
@@ -228,6 +229,43 @@ def test_a_refusal_is_kept_as_the_problem_and_an_exception_is_not() -> None:
 
     assert held(mapping(call=lambda x: None)).problem == "the call returned None; required: an array"
     assert held(mapping(call=raises)).problem == ""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [AttributeError("no debug"), NameError("query"), TypeError("missing 1 required positional argument")],
+)
+def test_code_that_cannot_run_here_is_a_problem_and_no_fault(error: Exception) -> None:
+    def raises(x: Array) -> Array:
+        raise error
+
+    assert held(mapping(call=raises)).problem.startswith(f"it cannot be called: {type(error).__name__}")
+
+
+def test_more_sequences_than_the_code_has_room_for_go_through_in_parts() -> None:
+    room = np.zeros((3, 9, 8), "f4")
+
+    def cached(x: Array) -> Array:
+        room[: len(x), : x.shape[1]] = x
+        return 2 * room[: len(x), : x.shape[1]]
+
+    subject = held(mapping(call=cached))
+    call, x = subject.subject("it").call, np.arange(5 * 4 * 8, dtype="f4").reshape(5, 4, 8)
+    assert call is not None
+    assert call(x, {}) == pytest.approx(2 * x)
+    assert call(x, {}) == pytest.approx(2 * x)
+    (note,) = subject.notes
+    assert note.startswith("it failed on 5 sequences at once and was given few at a time: ValueError")
+
+
+def test_what_few_sequences_fail_on_too_is_raised_as_it_was() -> None:
+    def raises(x: Array) -> Array:
+        raise ValueError(f"{len(x)} sequences")
+
+    call = held(mapping(call=raises)).subject("it").call
+    assert call is not None
+    with pytest.raises(SubjectRaised, match="ValueError: 5 sequences"):
+        call(np.zeros((5, 4, 8), "f4"), {})
 
 
 def test_a_subject_is_named_by_module_and_attribute() -> None:

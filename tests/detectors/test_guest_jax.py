@@ -43,6 +43,17 @@ def keys_first(q: Any, k: Any, v: Any) -> Any:
     return jax.nn.softmax(scores, axis=-2).swapaxes(-1, -2) @ v
 
 
+def tokens_first(q: Any, k: Any, v: Any) -> Any:
+    scores = jnp.einsum("bhqc,bhkc->qkbh", q, k) * ROOT
+    scores = jnp.where(jnp.tri(TOKENS, dtype=bool)[:, :, None, None], scores, -jnp.inf)
+    return jnp.einsum("qkbh,bhkc->bhqc", jax.nn.softmax(scores, axis=1), v)
+
+
+def multiplied(q: Any, k: Any, v: Any) -> Any:
+    keep = jnp.tri(TOKENS)
+    return jax.nn.softmax(keep * (product(q, k) * ROOT) - 1e10 * (1 - keep)) @ v
+
+
 def for_each_head(q: Any, k: Any, v: Any) -> Any:
     def one(q: Any, k: Any, v: Any) -> Any:
         return by_hand(hidden(q @ k.T * ROOT)) @ v
@@ -66,6 +77,8 @@ RIGHT: dict[str, Attend] = {
     "head by head": for_each_head,
     "keys before queries": keys_first,
     "the library's kernel": kernel,
+    "queries and keys first": tokens_first,
+    "a mask of 0 and 1, multiplied": multiplied,
 }
 """Attention with the right scale: gain 1 / sqrt(d_k)."""
 

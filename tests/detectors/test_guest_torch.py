@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from detectors.guest import conversion, subjects, torch_sites
+from detectors.guest import conversion, places, subjects, torch_sites
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -89,6 +89,11 @@ def grouped(q: Any, k: Any, v: Any) -> Any:
     return fused(is_causal=True, enable_gqa=True)(wider, k[:, :2], v[:, :2])[:, :HEADS]
 
 
+def multiplied(q: Any, k: Any, v: Any) -> Any:
+    keep = past().float()
+    return (keep * (product(q, k) * ROOT) - 1e10 * (1 - keep)).softmax(-1) @ v
+
+
 FLOAT_MASK = torch.zeros(TOKENS, TOKENS).masked_fill(~past(), -math.inf)
 LARGE_MASK = torch.triu(torch.full((TOKENS, TOKENS), -1e9), 1)
 
@@ -121,6 +126,7 @@ RIGHT: dict[str, Attend] = {
     "RoPE, pairs": weighed(lambda q, k: product(turned_pairs(q), turned_pairs(k)) * ROOT),
     "RoPE, complex": weighed(lambda q, k: product(turned_complex(q), turned_complex(k)) * ROOT),
     "keys before queries": keys_first,
+    "a mask of 0 and 1, multiplied": multiplied,
 }
 """Attention with the right scale: gain 1 / sqrt(d_k)."""
 
@@ -197,6 +203,37 @@ def test_a_scale_that_no_number_gives_is_said_to_be_another_matter(name: str) ->
     assert site["normalised"]
 
 
+def tokens_first(axis: int) -> Attend:
+    """Scores kept as [query, key, batch, head], with the softmax over this axis of them."""
+
+    def attend(q: Any, k: Any, v: Any) -> Any:
+        q, k, v = (side.permute(2, 0, 1, 3) for side in (q, k, v))
+        scores = torch.einsum("ibhd,jbhd->ijbh", q, k) * ROOT
+        scores = scores.masked_fill(~past()[:, :, None, None], -1e9)
+        return torch.einsum("ijbh,jbhd->ibhd", scores.softmax(axis), v).permute(1, 2, 0, 3)
+
+    return attend
+
+
+def test_queries_and_keys_are_found_wherever_the_scores_keep_them() -> None:
+    (site,) = followed(tokens_first(1))
+    assert (site["last_axis"], site["future"], site["own"]) == (True, 0, 0)
+    assert site["shape"] == [2, HEADS, TOKENS, TOKENS]
+    (heads,) = followed(tokens_first(3))
+    assert not heads["last_axis"]
+    assert heads["rows"] > 0.1
+
+
+def test_one_token_that_comes_first_is_whole() -> None:
+    weights, axis = places.laid(np.ones((1, 1, 2, 3)), np.zeros((1, 1, 2, 3)), 1, 1)
+    assert (weights.shape, axis) == ((2, 3, 1, 1), -1)
+
+
+def test_numbers_of_another_shape_move_nothing() -> None:
+    weights, axis = places.laid(np.ones((4, 2, 2)), places.numbered(2, 2), 2, 1)
+    assert (weights.shape, axis) == ((4, 2, 2), -2)
+
+
 def test_weights_are_looked_at_where_the_softmax_is() -> None:
     (open_,) = followed(lambda q, k, v: (product(q, k) * ROOT).softmax(-1) @ v)
     assert open_["future"] > 0.1
@@ -211,8 +248,8 @@ def test_weights_are_looked_at_where_the_softmax_is() -> None:
 
 def test_few_weights_are_handed_back_as_their_mean_over_heads_and_many_are_not() -> None:
     weights = np.array([[[1.0, 0.0], [0.25, 0.75]], [[1.0, 0.0], [0.75, 0.25]]])
-    assert torch_sites.looked_at(weights)["mean"] == [[1.0, 0.0], [0.5, 0.5]]
-    assert torch_sites.looked_at(np.full((1, 17, 17), 1 / 17))["mean"] is None
+    assert places.looked_at(weights)["mean"] == [[1.0, 0.0], [0.5, 0.5]]
+    assert places.looked_at(np.full((1, 17, 17), 1 / 17))["mean"] is None
 
 
 def test_heads_one_by_one_are_a_site_each() -> None:

@@ -50,6 +50,25 @@ def test_separate_projections_and_their_biases_are_read() -> None:
     assert found["bq"] == Place("self_attn.q_proj.bias", False)
 
 
+APART = {
+    "words": ("att.W_query", "att.W_key", "att.W_value", "att.out_proj", "ff.layers.0", "ff.layers.2"),
+    "wrapped": (
+        "self_attn.query.linear", "self_attn.key.linear", "self_attn.value.linear", "self_attn.output",
+        "feed_forward.layer1", "feed_forward.layer2",
+    ),
+    "gated": ("attn.q_proj", "attn.k_proj", "attn.v_proj", "attn.output_proj", "mlp.w1", "mlp.w2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("names", APART.values(), ids=APART)
+def test_six_weights_are_read_off_the_names_in_use(names: tuple[str, ...]) -> None:
+    found = infer([(f"{name}.weight", (8, 8), "Linear") for name in names])
+    roles = ("Wq", "Wk", "Wv", "Wo", "W1", "W2")
+    assert {role: place.name for role, place in found.items()} == {
+        role: f"{name}.weight" for role, name in zip(roles, names, strict=True)
+    }
+
+
 def test_columns_first_modules_are_not_turned() -> None:
     found = infer([("attn.c_attn.weight", (12, 36), "Conv1D")])
     assert found["Wv"] == Place("attn.c_attn.weight", False, 24, 36)
