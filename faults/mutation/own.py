@@ -202,8 +202,7 @@ def imported(project: Path, run: finished.Finished, tests: Tests) -> list[Progra
     return [
         Program(mutant, mutated_text(project, mutant), tests.stages(mutant.module))
         for mutant in run.mutants
-        if finished.mangled(mutant.key) in run.imported
-        and mutant.status in (Status.SURVIVED, Status.NO_COVERAGE)
+        if mutant.status is Status.SURVIVED and finished.mangled(mutant.key) in run.imported
     ]
 
 

@@ -145,7 +145,18 @@ def test_a_function_without_mutants_does_not(tmp_path: Path) -> None:
     [
         ("mutants/shop/box.py.meta", "{"),
         ("mutants/shop/box.py.meta", "{}"),
+        ("mutants/shop/box.py.meta", "[]"),
+        ("mutants/shop/box.py.meta", "[" * 100_000),
+        ("mutants/shop/box.py.meta", '{"exit_code_by_key": []}'),
+        ("mutants/shop/box.py.meta", '{"exit_code_by_key": {"shop.box.x_larger__mutmut_1": "0"}}'),
+        ("mutants/shop/box.py.meta", '{"exit_code_by_key": {"shop.box.x_larger__mutmut_1": true}}'),
+        ("mutants/shop/box.py.meta", '{"exit_code_by_key": {"shop.box.x_larger__mutmut_1": 1.5}}'),
+        ("mutants/shop/box.py.meta", '{"exit_code_by_key": {"\\ud800": 0}}'),
+        ("mutants/shop/box.py.meta", '{"exit_code_by_key": {}, "durations_by_key": {"a": "long"}}'),
+        ("mutants/shop/box.py.meta", '{"exit_code_by_key": {}, "durations_by_key": 3}'),
         ("mutants/shop/box.py", "def ("),
+        ("mutants/shop/box.py", "a = 1\0"),
+        ("mutants/shop/box.py", "a = " + "(" * 10_000),
         ("shop/box.py", "def ("),
     ],
 )
@@ -158,12 +169,41 @@ def test_a_damaged_file_breaks_the_run(tmp_path: Path, name: str, text: str) -> 
     assert finished.read(folder).mutants == ()
 
 
-@pytest.mark.parametrize("text", ["[", "[]", "{}", '{"duration_by_test": 3}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[",
+        "[]",
+        "{}",
+        "[" * 100_000,
+        '{"duration_by_test": 3}',
+        '{"duration_by_test": {"a": []}, "tests_by_mangled_function_name": {}}',
+        '{"duration_by_test": {"a": 1' + "0" * 400 + '}, "tests_by_mangled_function_name": {}}',
+        '{"duration_by_test": {}, "tests_by_mangled_function_name": {"a": 3}}',
+        '{"duration_by_test": {}, "tests_by_mangled_function_name": {"a": [3]}}',
+        '{"duration_by_test": {}, "tests_by_mangled_function_name": {"\\ud800": []}}',
+    ],
+)
 def test_damaged_statistics_break_the_run(tmp_path: Path, text: str) -> None:
     folder = project(tmp_path)
     put(folder / "mutants/mutmut-stats.json", text)
     (line,) = broken(folder)
     assert line.startswith("mutmut-stats.json: cannot be read as a file of mutmut (")
+
+
+def test_what_ran_at_import_is_read_where_it_is_known(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    assert finished.read(folder).imported == frozenset()
+    put(folder / "mutants/faults-imported.json", '["shop.box.x_larger"]')
+    assert finished.read(folder).imported == {"shop.box.x_larger"}
+
+
+@pytest.mark.parametrize("text", ["[", "3", "[3]", "[" * 100_000])
+def test_a_damaged_list_of_it_breaks_the_run(tmp_path: Path, text: str) -> None:
+    folder = project(tmp_path)
+    put(folder / "mutants/faults-imported.json", text)
+    (line,) = broken(folder)
+    assert line.startswith("faults-imported.json: cannot be read as a file of mutmut (")
 
 
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from faults.model import Status
-from faults.mutation.model import missed, row
+from faults.mutation.model import Part, missed, part_of, row
 from tests.faults.mutation.made_run import mutant
 
 
@@ -43,6 +43,12 @@ def test_a_mutant_is_known_by_what_it_changes_and_not_by_its_number() -> None:
 def test_a_change_outside_of_functions_has_the_name_of_the_module() -> None:
     assert mutant(module="core.mask", function="").name == "core.mask"
     assert mutant(module="core.mask", function="Box.size").name == "core.mask.Box.size"
+
+
+def test_a_module_belongs_to_the_first_part_with_a_pattern_that_fits() -> None:
+    parts = (Part("one", ("core.*", "core"), 1), Part("two", ("core.mask",), 1), Part("three", ("*.x",), 1))
+    names = ["core.mask", "core", "faults.x", "Core.mask", "faults"]
+    assert [part_of(name, parts) for name in names] == ["one", "one", "three", "", ""]
 
 
 def test_what_the_tests_missed() -> None:

@@ -111,6 +111,33 @@ def test_tests_of_modules_that_import_it_count(folder: Path) -> None:
     assert selection(folder, shop__user__x_use=[more]).stages("shop.box") == ((more, FAST, SLOW),)
 
 
+def test_last_come_the_selected_test_files_that_import_the_module_or_a_user_of_it(folder: Path) -> None:
+    select = 'pytest_add_cli_args_test_selection = ["tests", "--ignore-glob=*/test_slow*", "extra.py"]\n'
+    put(folder / "pyproject.toml", PYPROJECT + select)
+    for name in ("tests/test_a.py", "tests/test_slow_one.py", "tests/sub/test_b.py", "other/test_c.py"):
+        put(folder / name, "from shop import box\n")
+    put(folder / "tests/test_d.py", "import shop.user\n")
+    put(folder / "tests/test_e.py", "import single\n")
+    put(folder / "tests/made.py", "import shop.box\n")
+    put(folder / "extra.py", "import shop.box\n")
+    files = ("extra.py", "tests/sub/test_b.py", "tests/test_a.py", "tests/test_d.py")
+    assert selection(folder).stages("shop.box") == ((FAST, SLOW), files)
+    put(folder / "tests/shop/test_box.py", "import shop.box\n")
+    assert selection(folder).stages("shop.box")[0] == ("tests/shop/test_box.py",)
+    assert selection(folder).stages("shop.box")[2] == files
+
+
+def test_survivors_that_ran_at_import_are_run_anew(folder: Path) -> None:
+    put(folder / "mutants/faults-imported.json", '["shop.box.x_larger", "shop.box.xǁBoxǁsize"]')
+    tests = selection(folder)
+    (program,) = own.imported(folder, finished.read(folder), tests)
+    assert program.mutant.key == LARGER
+    assert "if first >= second:" in program.text
+    assert (program.path, program.stages) == ("shop/box.py", tests.stages("shop.box"))
+    put(folder / "mutants/faults-imported.json", "[]")
+    assert own.imported(folder, finished.read(folder), tests) == []
+
+
 def test_a_module_that_nothing_reaches_has_no_stages(folder: Path) -> None:
     assert selection(folder).stages("single") == ()
 
