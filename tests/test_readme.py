@@ -158,6 +158,25 @@ def test_the_example_of_check_gives_what_is_quoted(
 
 
 @pytest.mark.parametrize("language", READMES)
+def test_the_example_of_evidence_gives_what_is_quoted(
+    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["evidence", "--lang", language]) == 0
+    assert quoted(language, "future_token_invariance") in squeezed(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("language", READMES)
+def test_every_verdict_of_check_is_explained_with_its_exit_code(language: str) -> None:
+    rows = re.findall(r"^- `(\w+)`(?:（.*?）)?.*?(?:exit|退出码) (\d)", text(language), re.M)
+    assert dict(rows) == {"sound": "0", "undecided": "0", "fragile": "0", "broken": "1"}
+    assert set(re.findall(r"`(unusable)`.*?(?:exit|退出码) 3", text(language))) == {"unusable"}
+    assert {"--strict", "--norm pre", "--norm post"} <= set(
+        re.findall(r"`(--[a-z]+(?: [a-z]+)?)`", text(language))
+    )
+
+
+@pytest.mark.parametrize("language", READMES)
 def test_the_example_of_a_test_suite_fails_with_what_is_quoted(language: str) -> None:
     pytest.importorskip("jax")
     space: dict[str, object] = {}
