@@ -41,8 +41,9 @@ def inapplicable(detector: Detector, subject: Subject) -> str:
     """Why the law says nothing about this subject; empty where it does."""
     if detector.needs != "attention" and subject.kind not in detector.kinds:
         return f"not for a subject of kind {subject.kind}"
-    missing = sorted(detector.assumes - subject.declares)
-    return f"not applicable: it assumes {' and '.join(missing)}" if missing else ""
+    if detector.assumes <= subject.declares:
+        return ""
+    return f"not applicable: it assumes {' and '.join(sorted(detector.assumes - subject.declares))}"
 
 
 @dataclass(frozen=True)

@@ -64,14 +64,14 @@ def rank(distances: Iterable[tuple[Expected, float]]) -> Diagnosis:
 
 
 def distance(examination: Examination, expected: Expected) -> float:
-    """Weighted Jaccard distance over what could be observed.
+    """Weighted Jaccard distance over what was observed and is a number.
 
     Signs are the detectors that fire and the patterns that are not causal. 1 - (weight in common) / (weight in
     either). Source: Jaccard, Bulletin de la Société Vaudoise des Sciences Naturelles 37 (1901).
     """
-    seen = examination.fired | _marks(examination.patterns)
+    seen = (examination.fired & examination.told) | _marks(examination.patterns)
     patterns = {probe: word for probe, word in expected.patterns.items() if probe in examination.patterns}
-    wanted = (expected.fires & examination.observed) | _marks(patterns)
+    wanted = (expected.fires & examination.told) | _marks(patterns)
     either = sum(map(_weight, seen | wanted))
     return 1 - sum(map(_weight, seen & wanted)) / either if either else 1.0
 

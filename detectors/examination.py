@@ -33,6 +33,16 @@ class Examination:
     def observed(self) -> frozenset[str]:
         return frozenset(signal.detector.name for signal in self.signals if signal.value is not None)
 
+    @cached_property
+    def told(self) -> frozenset[str]:
+        """The detectors that gave a number. NaN compares with nothing: it says that the output is not finite, which
+        `finite` says already, and nothing about why."""
+        return frozenset(
+            signal.detector.name
+            for signal in self.signals
+            if signal.value is not None and signal.value == signal.value
+        )
+
     def value(self, detector: str) -> float | None:
         """The value of one detector; None where it could not be measured."""
         return next(signal.value for signal in self.signals if signal.detector.name == detector)

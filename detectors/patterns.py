@@ -35,12 +35,9 @@ def pattern(alive: Array, offset: int = 0, columns: list[int] | None = None) -> 
         return CAUSAL
     if alive.all() or not alive.any():
         return FULL if alive.all() else NOTHING
-    edges = range(int(distance.min()), int(distance.max()) + 1)
-    if any(
-        np.array_equal(alive, distance <= edge) or np.array_equal(alive, distance >= edge) for edge in edges
-    ):
-        return TRIANGLE
-    return SCRAMBLED
+    seen, hidden = distance[alive], distance[~alive]
+    # One edge parts them: every living pair lies on one side of it, every dead one on the other.
+    return TRIANGLE if seen.max() < hidden.min() or hidden.max() < seen.min() else SCRAMBLED
 
 
 def patterns(observation: Observation) -> dict[str, str]:
@@ -59,6 +56,8 @@ def _block(observation: Observation) -> str:
     reached = influence.reach(observation)
     ahead = np.array(columns) - np.arange(len(reached))[:, None]
     alive = reached > np.where(ahead > 0, LEAKING, ALIVE)
+    if not influence.visibility(observation).any():
+        return NOTHING
     # The skip connection fills the diagonal of a block, whatever attention does there.
     return pattern(alive | (ahead == 0), columns=columns)
 

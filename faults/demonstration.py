@@ -19,6 +19,7 @@ Numbers = list[list[float]]
 
 TINY = Extents(batch=1, tokens=3, heads=2, kv_heads=2, head_width=2, hidden=3)
 GROUPED = Extents(batch=1, tokens=3, heads=4, kv_heads=2, head_width=1, hidden=3)
+SEVERAL = Extents(batch=2, tokens=3, heads=2, kv_heads=2, head_width=2, hidden=3)
 SEED = 5
 
 STAGES = {
@@ -35,10 +36,11 @@ make the fault, the queries are the last two tokens, and the output is that of a
 def demonstrate(fault: Fault, variant: Variant | None = None) -> Demonstration:
     """The stages of the tiny fixture without the fault, with it and after it, and the lead signal of each.
 
-    The first variant unless another is given; grouped heads where the fixture could not witness it otherwise.
+    The first variant unless another is given; grouped heads, or two sequences, where the fixture could not witness it
+    otherwise.
     """
     chosen = variant or fault.variants[0]
-    fixture = Fixture(TINY if chosen.witnesses(TINY) else GROUPED, SEED)
+    fixture = Fixture(next(sizes for sizes in (TINY, GROUPED, SEVERAL) if chosen.witnesses(sizes)), SEED)
     before, healthy, _ = _look(fixture, chosen)
     with inject(chosen):
         after, faulty, error = _look(fixture, chosen)

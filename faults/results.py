@@ -44,7 +44,7 @@ class Naming:
         return rank(kept).named if examination.fired else ()
 
     def _distances(self, examination: Examination) -> list[float]:
-        key = (examination.fired, examination.observed, tuple(sorted(examination.patterns.items())))
+        key = (examination.fired, examination.told, tuple(sorted(examination.patterns.items())))
         if key not in self._known:
             self._known[key] = [distance(examination, row) for row in self._table]
         return self._known[key]

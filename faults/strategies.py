@@ -15,6 +15,9 @@ Choice = TypeVar("Choice")
 HEADS = ((4, 2), (6, 2), (6, 3), (8, 2), (8, 4), (6, 3), (4, 2), (3, 3), (2, 2))
 """(heads, key/value heads): mostly grouped (1 < Hkv < H), else as many as there are heads."""
 
+BATCHES = (2, 3, 1, 2)
+"""Mostly several sequences: a single one shows nothing of what mixes them."""
+
 FEW = (5, 4, 7, 6, 9, 8, 3)
 """Three at least: with two tokens one key too many is the same as no mask."""
 
@@ -62,7 +65,7 @@ def extents() -> st.SearchStrategy[Extents]:
 def _extents(bits: Bits) -> Extents:
     heads, kv_heads = bits.one_of(HEADS)
     return Extents(
-        batch=1 + bits.below(3),
+        batch=bits.one_of(BATCHES),
         tokens=bits.one_of(token_counts(heads)),
         heads=heads,
         kv_heads=kv_heads,

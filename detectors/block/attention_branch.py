@@ -19,7 +19,7 @@ DETECTOR = Detector(
         "zh": "attention 分支对 x 的缩放不变",
     },
     unit="relative change",
-    # Largest healthy value seen 4.0e-5, smallest faulty one 0.72 (benchmarks/power.py).
+    # Largest healthy value seen 4.0e-5, smallest faulty one 0.27 (benchmarks/power.py).
     threshold=1e-2,
     needs="weights",
     measure=measure,

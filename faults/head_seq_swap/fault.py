@@ -40,6 +40,39 @@ def merge_backward(original: Function) -> Function:
     return lambda grad, heads: grad.reshape(grad.shape[0], heads, grad.shape[1], -1)
 
 
+def batch(original: Function) -> Function:
+    """[batch * head, token, channel] read as [head, batch, token, channel] and merged from there."""
+
+    def merge_heads(x: Any) -> Any:
+        count, heads, tokens, channels = x.shape
+        swapped = x.reshape(heads, count, tokens, channels)
+        return swapped.transpose(1, 2, 0, 3).reshape(count, tokens, -1)
+
+    return merge_heads
+
+
+def batch_backward(original: Function) -> Function:
+    def merge_heads_backward(grad: Any, heads: int) -> Any:
+        count, tokens, _ = grad.shape
+        swapped = grad.reshape(count, tokens, heads, -1).transpose(2, 0, 1, 3)
+        return swapped.reshape(count, heads, tokens, -1)
+
+    return merge_heads_backward
+
+
+def stacked(original: Function) -> Function:
+    """Heads along a new first axis, [head, batch, token, channel], read as [batch, token, D]."""
+    return lambda x: x.transpose(1, 0, 2, 3).reshape(x.shape[0], x.shape[2], -1)
+
+
+def stacked_backward(original: Function) -> Function:
+    def merge_heads_backward(grad: Any, heads: int) -> Any:
+        count, tokens, _ = grad.shape
+        return grad.reshape(heads, count, tokens, -1).transpose(1, 0, 2, 3)
+
+    return merge_heads_backward
+
+
 def unmoved_split(original: Function) -> Function:
     """[batch, token, head, channel]: the head axis stays behind the tokens."""
     return lambda x, heads: x.reshape(*x.shape[:2], heads, -1)
@@ -86,6 +119,10 @@ UNMOVED: Mapping[Seam, Patch] = {
 }
 
 
+MIXED = {"batch", "future", "attention_branch", "order"}
+"""What breaks where the sequences of a batch change each other: everything that puts two inputs into one call."""
+
+
 def _variant(
     name: str,
     patches: Mapping[Seam, Patch],
@@ -116,5 +153,19 @@ FAULT = fault(
         set(),
         {},
         witnesses=lambda extents: 1 < extents.kv_heads < extents.heads,
+    ),
+    _variant(
+        "batch",
+        {MERGE: batch, MERGE_BACKWARD: batch_backward},
+        MIXED,
+        {"block": "full"},
+        witnesses=lambda extents: extents.heads > 1 and extents.batch > 1,
+    ),
+    _variant(
+        "stacked",
+        {MERGE: stacked, MERGE_BACKWARD: stacked_backward},
+        MIXED | {"prefix"},
+        {"block": "full"},
+        witnesses=lambda extents: extents.heads > 1 and (extents.batch > 1 or extents.tokens > 1),
     ),
 )

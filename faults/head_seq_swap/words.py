@@ -4,8 +4,9 @@ from __future__ import annotations
 
 TITLE = {"en": "head and sequence axes confused", "zh": "多头 reshape 时 head 与序列维混淆"}
 INJECTED = {
-    "en": "split or merge reshapes without moving the head axis, or heads are repeated in the wrong order",
-    "zh": "拆分或合并时只 reshape、没有移动 head 维，或 kv 头的重复顺序错误",
+    "en": "split or merge reshapes without moving the head axis, heads are taken for the batch, or repeated in the wrong "
+    "order",
+    "zh": "拆分或合并时只 reshape、没有移动 head 维，把 head 当作 batch，或 kv 头的重复顺序错误",
 }
 SIGNAL = {
     "en": "the merge fails, or the weighting is scrambled",
@@ -39,5 +40,13 @@ VARIANTS = {
     "tiled": {
         "en": "key/value heads are tiled (0 1 0 1) instead of repeated (0 0 1 1)",
         "zh": "kv 头被平铺（0 1 0 1），而不是逐个重复（0 0 1 1）",
+    },
+    "batch": {
+        "en": "[batch * head] is read as [head, batch] before the merge: sequences mix",
+        "zh": "合并前把 [batch * head] 读成 [head, batch]：序列之间混淆",
+    },
+    "stacked": {
+        "en": "heads are stacked in front of the batch and read without moving them back",
+        "zh": "各头叠在 batch 之前，没有移回就直接 reshape",
     },
 }

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from faults.extents import several_tokens
 from faults.fault_words import fault
 from faults.missing_scale import words
 from faults.model import Function, Seam, Signature, Variant
@@ -25,23 +27,39 @@ ATTEND_BACKWARD = Seam("core.attention", "attend_backward")
 SEEN_FROM = 0.1
 """A factor nearer to the right one than e^0.1 is no witness."""
 
-FACTORS: dict[str, Callable[[int, int], float]] = {
-    "absent": lambda heads, head_width: 1.0,
-    "by_model_width": lambda heads, head_width: (heads * head_width) ** -0.5,
-    "by_heads": lambda heads, head_width: heads**-0.5,
-    "twice": lambda heads, head_width: 1 / head_width,
-    "reciprocal": lambda heads, head_width: head_width**0.5,
+BLOCK = 16
+"""Keys that a kernel takes at a time."""
+
+Factor = Callable[[int, int, int], float]
+
+FACTORS: dict[str, Factor] = {
+    "absent": lambda heads, head_width, keys: 1.0,
+    "by_model_width": lambda heads, head_width, keys: (heads * head_width) ** -0.5,
+    "by_heads": lambda heads, head_width, keys: heads**-0.5,
+    "by_keys": lambda heads, head_width, keys: keys**-0.5,
+    "twice": lambda heads, head_width, keys: 1 / head_width,
+    "reciprocal": lambda heads, head_width, keys: head_width**0.5,
 }
 """What the scores are multiplied by instead of head_width ** -0.5."""
 
 
-def by_factor(factor: Callable[[int, int], float]) -> Callable[[Function], Function]:
-    """A patch of `scale` that multiplies by `factor(heads, head_width)`."""
+def by_factor(factor: Factor) -> Callable[[Function], Function]:
+    """A patch of `scale` that multiplies by `factor(heads, head_width, keys)`."""
 
     def patch(original: Function) -> Function:
-        return lambda scores, query: scores * factor(query.shape[1], query.shape[-1])
+        return lambda scores, query: scores * factor(query.shape[1], query.shape[-1], scores.shape[-1])
 
     return patch
+
+
+def each_block(original: Function) -> Function:
+    """Goes on with the factor it has left: 1/sqrt(d_k), times log2(e) for every block of keys so far."""
+
+    def scale(scores: Array, query: Array) -> Any:
+        blocks = 1 + np.arange(scores.shape[-1]) // BLOCK
+        return original(scores, query) * (math.log2(math.e) ** blocks).astype(scores.dtype)
+
+    return scale
 
 
 def after_softmax(original: Function) -> Function:
@@ -67,11 +85,12 @@ def after_softmax_backward(original: Function) -> Function:
     return attend_backward
 
 
-def witnesses(factor: Callable[[int, int], float]) -> Callable[[Any], bool]:
+def witnesses(factor: Factor) -> Callable[[Any], bool]:
     """Whether the factor is off by at least e^0.1 at the fixture's extents, with two tokens to compare."""
 
     def decide(extents: Any) -> bool:
-        off = math.log(factor(extents.heads, extents.head_width) * extents.head_width**0.5)
+        wrong = factor(extents.heads, extents.head_width, extents.tokens)
+        off = math.log(wrong * extents.head_width**0.5)
         return extents.tokens > 1 and abs(off) >= SEEN_FROM
 
     return decide
@@ -92,6 +111,7 @@ FAULT = fault(
     # sqrt(H d_k) grows with the copied features as sqrt(d_k) does: duplication stays quiet.
     _by_factor("by_model_width", set()),
     _by_factor("by_heads", {"duplication"}),
+    _by_factor("by_keys", {"duplication"}),
     _by_factor("twice", {"duplication"}),
     _by_factor("reciprocal", {"duplication"}),
     Variant(
@@ -101,5 +121,13 @@ FAULT = fault(
         "slope",
         Signature(frozenset({"slope", "duplication", "rows", "zero_query", "first_token", "heads"})),
         witnesses(FACTORS["absent"]),
+    ),
+    Variant(
+        "each_block",
+        words.VARIANTS["each_block"],
+        {SCALE: each_block},
+        "slope",
+        Signature(frozenset({"slope", "heads"})),
+        several_tokens,
     ),
 )

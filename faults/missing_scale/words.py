@@ -29,10 +29,15 @@ VARIANTS = {
     "absent": {"en": "no scale at all", "zh": "完全没有缩放"},
     "by_model_width": {"en": "divided by sqrt(D), the model width", "zh": "除以 sqrt(D)，即模型宽度的平方根"},
     "by_heads": {"en": "divided by sqrt(H), the number of heads", "zh": "除以 sqrt(H)，即头数的平方根"},
+    "by_keys": {"en": "divided by sqrt(T), the number of keys", "zh": "除以 sqrt(T)，即 key 个数的平方根"},
     "twice": {"en": "divided by sqrt(d_k) twice", "zh": "除以 sqrt(d_k) 两次"},
     "reciprocal": {"en": "multiplied by sqrt(d_k)", "zh": "乘以 sqrt(d_k)"},
     "after_softmax": {
         "en": "the weights, not the scores, are divided by sqrt(d_k)",
         "zh": "缩放加在 softmax 之后的权重上",
+    },
+    "each_block": {
+        "en": "multiplied by log2(e) once more at every block of keys",
+        "zh": "每处理一块 key 就再乘一次 log2(e)",
     },
 }

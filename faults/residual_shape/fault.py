@@ -95,6 +95,22 @@ def ffn_from_input_backward(original: Function) -> Function:
     return compose_backward
 
 
+def ffn_from_branch(original: Function) -> Function:
+    def compose(x: Array, first: Function, second: Function) -> Any:
+        attended = first(x, np.zeros_like(x))
+        return second(attended, x + attended)
+
+    return compose
+
+
+def ffn_from_branch_backward(original: Function) -> Function:
+    def compose_backward(grad: Array, first_backward: Function, second_backward: Function) -> Any:
+        read, skip = second_backward(grad)
+        return first_backward(read + skip)[0] + skip
+
+    return compose_backward
+
+
 def sequence_first(original: Function) -> Function:
     return lambda x, skip, norm, branch: skip + branch(norm(x)).swapaxes(0, 1)
 
@@ -105,6 +121,14 @@ def sequence_first_backward(original: Function) -> Function:
         norm_backward(branch_backward(grad.swapaxes(0, 1))),
         grad,
     )
+
+
+def norm_unused(original: Function) -> Function:
+    return lambda x, skip, norm, branch: skip + branch(x)
+
+
+def norm_unused_backward(original: Function) -> Function:
+    return lambda grad, norm_backward, branch_backward: (branch_backward(grad), grad)
 
 
 def joined(original: Function) -> Function:
@@ -122,8 +146,10 @@ PATCHES: Mapping[str, Mapping[Seam, Callable[[Function], Function]]] = {
     "post_norm": {FORWARD: post_norm, BACKWARD: post_norm_backward},
     "broadcast": {FORWARD: broadcast, BACKWARD: broadcast_backward},
     "ffn_from_input": {COMPOSE: ffn_from_input, COMPOSE_BACKWARD: ffn_from_input_backward},
+    "ffn_from_branch": {COMPOSE: ffn_from_branch, COMPOSE_BACKWARD: ffn_from_branch_backward},
     "sequence_first": {FORWARD: sequence_first, BACKWARD: sequence_first_backward},
     "joined": {FORWARD: joined},
+    "norm_unused": {FORWARD: norm_unused, BACKWARD: norm_unused_backward},
 }
 
 
@@ -142,6 +168,7 @@ FAULT = fault(
     _variant("post_norm", "gradient_flow", STREAM | {"isolation"}),
     _variant("broadcast", "gradient_flow", STREAM, witnesses=lambda extents: extents.tokens > 1),
     _variant("ffn_from_input", "order", frozenset({"order", "attention_branch", "heads"})),
+    _variant("ffn_from_branch", "order", frozenset({"order", "heads"})),
     _variant(
         "sequence_first",
         "shape",
@@ -156,4 +183,6 @@ FAULT = fault(
         patterns={"calls": "fail"},
         no_gradient="the block raises: the next norm finds 2D channels",
     ),
+    # The stream itself is handed on, but what the branches add to it grows with it.
+    _variant("norm_unused", "skip", frozenset({"skip", "attention_branch", "feed_forward_branch", "heads"})),
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 TITLE = {"en": "residual branch of the wrong shape or order", "zh": "残差分支 shape 或顺序错误"}
 INJECTED = {
-    "en": "the skip connection is lost, doubled, broadcast, or taken on the wrong side of the norm",
-    "zh": "残差连接丢失、加了两次、被广播，或取在 norm 的错误一侧",
+    "en": "the skip connection is lost, doubled, broadcast, or taken on the wrong side of the norm, or there is no norm",
+    "zh": "残差连接丢失、加了两次、被广播，取在 norm 的错误一侧，或漏掉 norm",
 }
 SIGNAL = {
     "en": "wrong output shape, or a broken training signal",
@@ -48,6 +48,10 @@ VARIANTS = {
         "en": "the feed-forward skip starts at the block's input instead of after attention",
         "zh": "FFN 的残差取自 block 输入，而不是 attention 子层之后",
     },
+    "ffn_from_branch": {
+        "en": "the feed-forward branch reads what attention gave, without the skip",
+        "zh": "FFN 分支只读 attention 的输出，没有加上残差",
+    },
     "sequence_first": {
         "en": "the branch comes back as [token, batch, channel]",
         "zh": "分支输出的形状变成 [token, batch, channel]",
@@ -55,5 +59,9 @@ VARIANTS = {
     "joined": {
         "en": "the branch is joined along the channels instead of added",
         "zh": "分支沿通道拼接，而不是相加",
+    },
+    "norm_unused": {
+        "en": "the norm is made and never called: x + branch(x)",
+        "zh": "造了 norm 却没有调用：x + branch(x)",
     },
 }

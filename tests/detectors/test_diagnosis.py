@@ -59,6 +59,15 @@ def test_what_could_not_be_observed_is_not_held_against_a_fault() -> None:
     assert distance(examination({"future"}), expected({"future", "rows"})) == 0.5
 
 
+def test_nan_is_held_neither_against_a_fault_nor_for_it() -> None:
+    signals = (Signal(BY_NAME["future"], 1.0), Signal(BY_NAME["rows"], float("nan")))
+    found = Examination(signals, {}, ())
+    assert found.fired == {"future", "rows"}
+    assert distance(found, expected({"future"})) == 0
+    assert distance(found, expected({"future", "rows"})) == 0
+    assert distance(found, expected({"rows"})) == 1
+
+
 def test_patterns_count_where_they_were_looked_for() -> None:
     found = examination({"future"}, patterns={"block": "full"})
     assert distance(found, expected({"future"}, block="full")) == 0

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from detectors.block import finite, shape
 from detectors.catalogue import BY_NAME, DETECTORS
-from detectors.examination import examine, measure
+from detectors.detector import Signal
+from detectors.examination import Examination, examine, measure
 from detectors.fixtures import Extents, Fixture
 from detectors.subject import Subject
 from tests.detectors import toy
@@ -48,6 +49,13 @@ def test_what_could_not_be_measured_has_a_reason_and_no_value(sample: Fixture) -
     assert "attention cannot be called" in signal.reason
     assert "slope" not in found.observed
     assert found.value("slope") is None
+
+
+def test_nan_and_what_could_not_be_measured_tell_nothing() -> None:
+    values = {"rows": float("nan"), "slope": None, "future": float("inf"), "finite": 0.0}
+    found = Examination(tuple(Signal(BY_NAME[name], value) for name, value in values.items()), {}, ())
+    assert found.fired == {"rows", "future"}
+    assert found.told == {"future", "finite"}
 
 
 def test_examinations_repeat_to_the_bit(sample: Fixture) -> None:

@@ -155,6 +155,10 @@ def test_looks_that_need_attention_are_left_out_without_it(sample: Fixture) -> N
     assert patterns(Observation(toy.calls(lambda x: x), sample)) == {"block": "scrambled"}
 
 
+def test_a_block_that_ignores_its_input_shows_nothing(sample: Fixture) -> None:
+    assert patterns(Observation(toy.calls(lambda x: 0 * x), sample)) == {"block": "nothing"}
+
+
 def running_mean(x: Array) -> Array:
     mean: Array = np.cumsum(x, axis=1) / np.arange(1, x.shape[1] + 1)[:, None]
     return mean

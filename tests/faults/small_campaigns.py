@@ -15,7 +15,7 @@ from faults.model import Function, Report, Seam, Variant, VariantResult
 from faults.mutants import Mutant
 from tests.faults import samples
 
-EXAMPLES = 12
+EXAMPLES = 24
 SCALE = Seam("core.attention", "scale")
 UNUSED = Seam("core.residual", "post_norm")
 

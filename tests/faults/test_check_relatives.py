@@ -88,8 +88,15 @@ class Raw(Block):  # type: ignore[misc, valid-type]
 
 
 class Hidden(Block):  # type: ignore[misc, valid-type]
+    """The first row hides every key, and is no number."""
+
     def mask(self, scores: Any) -> Any:
         return np.where(np.tril(np.ones(scores.shape[-2:], bool), -1), scores, -np.inf)
+
+
+class HiddenAll(Block):  # type: ignore[misc, valid-type]
+    def mask(self, scores: Any) -> Any:
+        return np.full_like(scores, -np.inf)
 
 
 class OverTokens(Block):  # type: ignore[misc, valid-type]
@@ -120,7 +127,8 @@ CASES: dict[str, tuple[Any, str]] = {
     "softmax over queries": (Columns, "softmax_axis"),
     "no attention": (Cut, "attention_disconnected"),
     "feed-forward without norm": (Raw, "branch_without_norm"),
-    "every key hidden": (Hidden, "not_finite"),
+    "the token itself hidden": (Hidden, "flipped_triangle"),
+    "every key hidden": (HiddenAll, "not_finite"),
 }
 
 

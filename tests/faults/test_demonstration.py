@@ -145,8 +145,9 @@ def test_the_first_variant_is_shown_unless_another_is_asked_for() -> None:
     assert demonstrate(scale, registry.variant(scale, "twice")).variant == "twice"
 
 
-def test_grouped_heads_are_used_where_the_fixture_could_not_witness_the_variant_otherwise() -> None:
+def test_other_extents_are_used_where_the_fixture_could_not_witness_the_variant_otherwise() -> None:
     assert shown("head_seq_swap/tiled").extents == GROUPED.as_dict()
+    assert shown("head_seq_swap/batch").extents == {**TINY.as_dict(), "batch": 2}
     assert shown("head_seq_swap/both").extents == TINY.as_dict()
 
 

@@ -64,6 +64,7 @@ RESIDUAL = [
             "residual_shape/post_norm": vector(80),  # 10 * (5 + (2 + 1))
             "residual_shape/broadcast": vector(26),  # the first token is right
             "residual_shape/joined": np.array([[[5, 21]]]),
+            "residual_shape/norm_unused": vector(8),  # 5 + (2 + 1)
         },
     ),
     Case(
@@ -76,8 +77,13 @@ RESIDUAL = [
             "residual_shape/sequence_first": np.array([[[26], [28]], [[36], [38]]]),
         },
     ),
-    # h = first(1, 1) = 2; sound: 10 * 2 + 2; from the input: 10 * 2 + 1.
-    Case(COMPOSE, stages, np.array(22), {"residual_shape/ffn_from_input": np.array(21)}),
+    # h = first(1, 1) = 2; sound: 10 * 2 + 2; from the input: 10 * 2 + 1; first(1, 0) = 1 read alone: 10 * 1 + 2.
+    Case(
+        COMPOSE,
+        stages,
+        np.array(22),
+        {"residual_shape/ffn_from_input": np.array(21), "residual_shape/ffn_from_branch": np.array(12)},
+    ),
 ]
 
 TWO_HEADS_OF_FOUR = np.zeros((1, 2, 1, 4))
@@ -92,10 +98,22 @@ SCALES = [
             "missing_scale/absent": np.array([[[[4.0]]]]),
             "missing_scale/by_model_width": np.array([[[[math.sqrt(2)]]]]),  # 4 / sqrt(8)
             "missing_scale/by_heads": np.array([[[[math.sqrt(8)]]]]),  # 4 / sqrt(2)
+            "missing_scale/by_keys": np.array([[[[4.0]]]]),  # 4 / sqrt(1)
             "missing_scale/twice": np.array([[[[1.0]]]]),
             "missing_scale/reciprocal": np.array([[[[8.0]]]]),
+            "missing_scale/each_block": np.array([[[[2 / math.log(2)]]]]),
         },
-    )
+    ),
+    # Seventeen keys are one block of sixteen and one more; four times 4 is 16, and 4 / sqrt(17) stays below 1.
+    Case(
+        SCALE,
+        lambda scale: scale(np.full((1, 2, 1, 17), 4.0), TWO_HEADS_OF_FOUR)[0, 0, 0, -2:],
+        np.array([2.0, 2.0]),
+        {
+            "missing_scale/by_keys": np.array([4 / math.sqrt(17)] * 2),
+            "missing_scale/each_block": np.array([2 / math.log(2), 2 / math.log(2) ** 2]),
+        },
+    ),
 ]
 
 # One head, d_k = 4, two tokens. The first query is 0: all visible keys weigh the same. The second has q.k = 2 ln 3
@@ -157,6 +175,10 @@ MASKS = [
             "mask_adds_zero/one": np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1]]),
             "mask_adds_zero/weak": np.array([[0, -1e4, -1e4], [0, 0, -1e4], [0, 0, 0]]),
             "flipped_triangle/flipped": np.array([[0, 0, 0], [-INF, 0, 0], [-INF, -INF, 0]]),
+            "flipped_triangle/inverted": np.array([[-INF, 0, 0], [-INF, -INF, 0], [-INF] * 3]),
+            "flipped_triangle/kept_hidden": np.array([[-1e9, 0, 0], [-1e9, -1e9, 0], [0, 0, 0]]),
+            "flipped_triangle/first_row": np.array([[0, -INF, -INF]] * 3),
+            "flipped_triangle/late_rows": np.array([[0, -INF, -INF], [0, 0, -INF], [-INF] * 3]),
             "flipped_triangle/one_too_far": np.array([[0, 0, -INF], [0, 0, 0], [0, 0, 0]]),
             "flipped_triangle/diagonal_lost": np.array([[-INF] * 3, [0, -INF, -INF], [0, 0, -INF]]),
             "flipped_triangle/wrong_corner": np.array([[0, -INF, -INF], [0, 0, -INF], [0, 0, 0]]),
@@ -173,6 +195,10 @@ MASKS = [
             "mask_adds_zero/one": np.array([[1, 1, 0], [1, 1, 1]]),
             "mask_adds_zero/weak": np.array([[0, 0, -1e4], [0, 0, 0]]),
             "flipped_triangle/flipped": np.array([[-INF, 0, 0], [-INF, -INF, 0]]),
+            "flipped_triangle/inverted": np.array([[-INF, -INF, 0], [-INF, -INF, -INF]]),
+            "flipped_triangle/kept_hidden": np.array([[-1e9, -1e9, 0], [0, 0, 0]]),
+            "flipped_triangle/first_row": np.array([[0, 0, -INF], [0, 0, -INF]]),
+            "flipped_triangle/late_rows": np.array([[0, 0, -INF], [0, 0, 0]]),
             "flipped_triangle/one_too_far": np.zeros((2, 3)),
             "flipped_triangle/diagonal_lost": np.array([[0, -INF, -INF], [0, 0, -INF]]),
             "flipped_triangle/wrong_corner": np.array([[0, -INF, -INF], [0, 0, -INF]]),
@@ -188,6 +214,9 @@ MASKS = [
 
 # Three tokens of two heads of two channels, numbered in reading order.
 FLAT = np.arange(12).reshape(1, 3, 4)
+TWO_OF_TWO_HEADS = np.arange(8).reshape(2, 2, 2, 1)
+"""Two sequences of two heads, two tokens and one channel, numbered in reading order."""
+
 SPLIT_BY_HEAD = np.arange(12).reshape(1, 2, 3, 2)
 BY_TOKEN = np.arange(12).reshape(1, 3, 2, 2)
 TWO_KEY_HEADS = np.array([[[[1.0]], [[2.0]]]])
@@ -212,6 +241,17 @@ HEADS = [
             "head_seq_swap/both": np.array([[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]),
             # It reads [token, head, channel]: here two tokens of three heads.
             "head_seq_swap/untransposed": np.array([[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]]),
+        },
+    ),
+    Case(
+        MERGE,
+        lambda merge_heads: merge_heads(TWO_OF_TWO_HEADS),
+        np.array([[[0, 2], [1, 3]], [[4, 6], [5, 7]]]),
+        {
+            # The second pair of each four, head 1 of the first sequence, is taken for head 0 of the second.
+            "head_seq_swap/batch": np.array([[[0, 4], [1, 5]], [[2, 6], [3, 7]]]),
+            # Head 0 of both sequences first (0 1, 4 5), then head 1 (2 3, 6 7), read two by two.
+            "head_seq_swap/stacked": np.array([[[0, 1], [4, 5]], [[2, 3], [6, 7]]]),
         },
     ),
     Case(

@@ -112,7 +112,7 @@ def test_the_strategy_gives_extents_that_make_a_fixture(extents: Extents) -> Non
 
 def test_the_simplest_extents_are_the_first_of_every_choice() -> None:
     assert find(strategies.extents(), lambda extents: True) == Extents(
-        1, 5, 4, 2, 2, 7, "float32", "layer", 0.1
+        2, 5, 4, 2, 2, 7, "float32", "layer", 0.1
     )
 
 

@@ -23,7 +23,7 @@ def applicable(fault: str, form: Any) -> bool:
     """
     if fault.startswith("residual_shape/") and form.norm == "post":
         return False
-    if fault.endswith("/after_softmax") and form.fused:
+    if fault.endswith(("/after_softmax", "/each_block")) and form.fused:
         return False
     if fault == "head_seq_swap/untransposed" and form.grouped:
         return False
@@ -56,7 +56,7 @@ def said_of(fault: str, form: Any, nan_rows: bool) -> str:
     A row that hides every key is NaN where the kernel is written so, and NaN drowns everything else. Heads that attend
     to each other within one token show in a post-norm block only as tokens that do not.
     """
-    if fault == "flipped_triangle/diagonal_lost" and nan_rows:
+    if fault in ("flipped_triangle/diagonal_lost", "flipped_triangle/late_rows") and nan_rows:
         return "not_finite"
     if fault == "head_seq_swap/untransposed" and form.norm == "post":
         return "attention_disconnected"

@@ -86,7 +86,7 @@ def pre(x: Any, norm: Any, branch: Any) -> Any:
 class Parts:
     """The pieces of a block."""
 
-    scale: float = ROOT
+    scale: Callable[[int], Any] = lambda keys: ROOT
     split: Callable[[Any], Any] = split
     merge: Callable[[Any], Any] = merge
     repeat: Callable[[Any], Any] = repeated
@@ -98,10 +98,10 @@ class Parts:
 
 def mixed(parts: Parts, form: Form, q: Any, k: Any, v: Any) -> Any:
     """Attention [batch, token, head, channel]."""
-    bias = parts.mask(q.shape[1], k.shape[1])
+    bias, scale = parts.mask(q.shape[1], k.shape[1]), parts.scale(k.shape[1])
     if form.fused and parts.after is whole:
-        return jax.nn.dot_product_attention(q, k, v, bias=bias[None, None], scale=parts.scale)
-    scores = jnp.einsum("bqhc,bkhc->bhqk", q, k) * parts.scale + bias
+        return jax.nn.dot_product_attention(q, k, v, bias=bias[None, None], scale=scale)
+    scores = jnp.einsum("bqhc,bkhc->bhqk", q, k) * scale + bias
     return jnp.einsum("bhqk,bkhc->bqhc", parts.after(softmax(scores)), v)
 
 
@@ -188,6 +188,21 @@ def _unmoved_merge(x: Any) -> Any:
     return merge(x.swapaxes(1, 2))
 
 
+def _heads_before_batch(x: Any) -> Any:
+    batch, tokens, heads, width = x.shape
+    swapped = x.swapaxes(1, 2).reshape(heads, batch, tokens, width)
+    return swapped.transpose(1, 2, 0, 3).reshape(batch, tokens, -1)
+
+
+def _stacked_heads(x: Any) -> Any:
+    return x.transpose(2, 0, 1, 3).reshape(*x.shape[:2], -1)
+
+
+def _each_block(keys: int) -> Any:
+    """[key]: one factor more for every four keys."""
+    return ROOT * np.log2(np.e) ** (1 + jnp.arange(keys) // 4)
+
+
 def _filled(number: float, seen: float = 0.0) -> dict[str, Any]:
     return {"mask": lambda queries, keys: jnp.where(jnp.tri(queries, keys, dtype=bool), seen, number)}
 
@@ -206,14 +221,18 @@ FAULTS: dict[str, dict[str, Any]] = {
     "residual_shape/post_norm": {"join": post},
     "residual_shape/broadcast": {"join": lambda x, norm, branch: x[:, :1] + branch(norm(x))},
     "residual_shape/ffn_from_input": {"feed_join": lambda h, x, norm, branch: x + branch(norm(h))},
+    "residual_shape/ffn_from_branch": {"feed_join": lambda h, x, norm, branch: h + branch(norm(h - x))},
+    "residual_shape/norm_unused": {"join": lambda x, norm, branch: x + branch(x)},
     "residual_shape/sequence_first": {"join": lambda x, norm, branch: x + branch(norm(x)).swapaxes(0, 1)},
     "residual_shape/joined": {"join": lambda x, norm, branch: jnp.concatenate([x, branch(norm(x))], -1)},
-    "missing_scale/absent": {"scale": 1.0},
-    "missing_scale/by_model_width": {"scale": WIDTH**-0.5},
-    "missing_scale/by_heads": {"scale": HEADS**-0.5},
-    "missing_scale/twice": {"scale": ROOT * ROOT},
-    "missing_scale/reciprocal": {"scale": 1 / ROOT},
-    "missing_scale/after_softmax": {"scale": 1.0, "after": lambda weights: weights * ROOT},
+    "missing_scale/absent": {"scale": lambda keys: 1.0},
+    "missing_scale/by_model_width": {"scale": lambda keys: WIDTH**-0.5},
+    "missing_scale/by_heads": {"scale": lambda keys: HEADS**-0.5},
+    "missing_scale/by_keys": {"scale": lambda keys: keys**-0.5},
+    "missing_scale/twice": {"scale": lambda keys: ROOT * ROOT},
+    "missing_scale/reciprocal": {"scale": lambda keys: 1 / ROOT},
+    "missing_scale/each_block": {"scale": _each_block},
+    "missing_scale/after_softmax": {"scale": lambda keys: 1.0, "after": lambda weights: weights * ROOT},
     "mask_adds_zero/zero": _filled(0.0),
     "mask_adds_zero/tiny": _filled(-1e-9),
     "mask_adds_zero/one": _filled(0.0, seen=1.0),
@@ -223,11 +242,17 @@ FAULTS: dict[str, dict[str, Any]] = {
         "after": jnp.tril,
     },
     "flipped_triangle/flipped": _hidden(lambda ahead: ahead < 0),
+    "flipped_triangle/inverted": _hidden(lambda ahead: ahead <= 0),
+    "flipped_triangle/kept_hidden": _filled(0.0, seen=-1e9),
+    "flipped_triangle/first_row": _hidden(lambda ahead: ahead[:1] + 0 * ahead > 0),
+    "flipped_triangle/late_rows": _hidden(lambda ahead: (ahead > 0).at[2:].set(True)),
     "flipped_triangle/one_too_far": _hidden(lambda ahead: ahead > 1),
     "flipped_triangle/diagonal_lost": _hidden(lambda ahead: ahead >= 0),
     "head_seq_swap/split": {"split": _plain_split},
     "head_seq_swap/merge": {"merge": _plain_merge},
     "head_seq_swap/both": {"split": _plain_split, "merge": _plain_merge},
+    "head_seq_swap/batch": {"merge": _heads_before_batch},
+    "head_seq_swap/stacked": {"merge": _stacked_heads},
     "head_seq_swap/untransposed": {"split": _unmoved_split, "merge": _unmoved_merge},
     "head_seq_swap/tiled": {"repeat": lambda x: jnp.tile(x, (1, 1, GROUP, 1))},
 }

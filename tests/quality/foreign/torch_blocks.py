@@ -144,6 +144,10 @@ def _from_input(self: Block, h: Any, x: Any) -> Any:
     return x + self.mlp(self.ln_2(h))
 
 
+def _from_branch(self: Block, h: Any, x: Any) -> Any:
+    return h + self.mlp(self.ln_2(h - x))
+
+
 def _after_norm(self: Block, x: Any, norm: Any, branch: Any) -> Any:
     x = norm(x)
     return x + branch(x)
@@ -152,6 +156,19 @@ def _after_norm(self: Block, x: Any, norm: Any, branch: Any) -> Any:
 def _scaled_behind(self: Attention, q: Any, k: Any, v: Any) -> Any:
     scores = q @ k.mT + self.mask(q.shape[2], k.shape[2])
     return scores.softmax(-1) * ROOT @ v
+
+
+def _by_keys(self: Attention, q: Any, k: Any, v: Any) -> Any:
+    mask, scale = self.mask(q.shape[2], k.shape[2]), k.shape[2] ** -0.5
+    if self.form.fused:
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
+    return (q @ k.mT * scale + mask).softmax(-1) @ v
+
+
+def _each_block(self: Attention, q: Any, k: Any, v: Any) -> Any:
+    """Four keys at a time, each time with a factor more."""
+    scores = [q @ keys.mT * ROOT * math.log2(math.e) ** (at + 1) for at, keys in enumerate(k.split(4, dim=2))]
+    return (torch.cat(scores, -1) + self.mask(q.shape[2], k.shape[2])).softmax(-1) @ v
 
 
 def _masked_behind(self: Attention, q: Any, k: Any, v: Any) -> Any:
@@ -169,6 +186,15 @@ def _plain_split(self: Attention, x: Any) -> Any:
 
 def _plain_merge(self: Attention, x: Any) -> Any:
     return x.reshape(x.shape[0], x.shape[2], -1)
+
+
+def _heads_before_batch(self: Attention, x: Any) -> Any:
+    batch, heads, tokens, width = x.shape
+    return x.reshape(heads, batch, tokens, width).permute(1, 2, 0, 3).flatten(2)
+
+
+def _stacked_heads(self: Attention, x: Any) -> Any:
+    return x.transpose(0, 1).reshape(x.shape[0], x.shape[2], -1)
 
 
 def _filled(number: float, seen: float = 0.0) -> tuple[Pieces, Pieces]:
@@ -189,6 +215,8 @@ FAULTS: dict[str, tuple[Pieces, Pieces]] = {
     "residual_shape/post_norm": _stream(joined=lambda self, x, norm, branch: norm(x + branch(x))),
     "residual_shape/broadcast": _stream(joined=lambda self, x, norm, branch: x[:, :1] + branch(norm(x))),
     "residual_shape/ffn_from_input": _stream(second=_from_input),
+    "residual_shape/ffn_from_branch": _stream(second=_from_branch),
+    "residual_shape/norm_unused": _stream(joined=lambda self, x, norm, branch: x + branch(x)),
     "residual_shape/sequence_first": _stream(
         joined=lambda self, x, norm, branch: x + branch(norm(x)).transpose(0, 1)
     ),
@@ -198,6 +226,8 @@ FAULTS: dict[str, tuple[Pieces, Pieces]] = {
     "missing_scale/absent": _inside(scale=lambda self: 1.0),
     "missing_scale/by_model_width": _inside(scale=lambda self: WIDTH**-0.5),
     "missing_scale/by_heads": _inside(scale=lambda self: HEADS**-0.5),
+    "missing_scale/by_keys": _inside(mixed=_by_keys),
+    "missing_scale/each_block": _inside(mixed=_each_block),
     "missing_scale/twice": _inside(scale=lambda self: ROOT * ROOT),
     "missing_scale/reciprocal": _inside(scale=lambda self: 1 / ROOT),
     "missing_scale/after_softmax": _inside(mixed=_scaled_behind),
@@ -206,12 +236,18 @@ FAULTS: dict[str, tuple[Pieces, Pieces]] = {
     "mask_adds_zero/one": _filled(0.0, seen=1.0),
     "mask_adds_zero/missing": _triangle(torch.zeros_like),
     "mask_adds_zero/after_softmax": _inside(mixed=_masked_behind),
+    "flipped_triangle/inverted": _triangle(lambda full: full.tril()),
+    "flipped_triangle/kept_hidden": _triangle(lambda full: torch.ones_like(full).tril() * -1e9),
+    "flipped_triangle/first_row": _triangle(lambda full: full.triu(1)[:1].expand_as(full)),
+    "flipped_triangle/late_rows": _triangle(lambda full: torch.cat([full[:2].triu(1), full[2:]])),
     "flipped_triangle/flipped": _triangle(lambda full: full.tril(-1)),
     "flipped_triangle/one_too_far": _triangle(lambda full: full.triu(2)),
     "flipped_triangle/diagonal_lost": _triangle(lambda full: full.triu(0)),
     "head_seq_swap/split": _inside(split=_plain_split),
     "head_seq_swap/merge": _inside(merge=_plain_merge),
     "head_seq_swap/both": _inside(split=_plain_split, merge=_plain_merge),
+    "head_seq_swap/batch": _inside(merge=_heads_before_batch),
+    "head_seq_swap/stacked": _inside(merge=_stacked_heads),
     "head_seq_swap/untransposed": _inside(split=_unmoved_split, merge=lambda self, x: x.flatten(2)),
     "head_seq_swap/tiled": _inside(widened=lambda self, x: x.repeat(1, HEADS // KV_HEADS, 1, 1)),
 }

@@ -87,7 +87,7 @@ RESIDUALS = (
         "residual_shape",
         "after_norm",
     ),
-    Pair("F1-022", block(normalised=lambda self, which, x: x), block(), "branch_without_norm"),
+    Pair("F1-022", block(normalised=lambda self, which, x: x), block(), "residual_shape", "norm_unused"),
 )
 
 
@@ -173,7 +173,7 @@ HEADS = (
     headed("F5-103", "merge", merge=plain_merge),
     headed("F5-104", "both", split=plain_split, merge=plain_merge),
     headed("F5-105", "batch", merge=heads_before_batch),
-    headed("F5-106", "batch", merge=stacked_heads),
+    headed("F5-106", "stacked", merge=stacked_heads),
     # No head takes part in it: the sequences of the batch do.
     Pair("F5-107", block(attend=viewed), block(), "rows_interact"),
     headed("F5-108", "merge", merge=plain_merge),
