@@ -1,13 +1,13 @@
 """The answers of `faults check` as JUnit XML: one test suite per subject, one test case per contract.
 
 A broken contract is a failure; one that was not observed or does not apply is skipped; a subject that could not be
-used is one error.
+used is one error. The properties of a suite have the verdict, and the faults of the five that were not looked for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
 from detectors.checking import BROKEN, HOLDS, Finding
@@ -26,13 +26,20 @@ def to_junit(answers: Sequence[Answer]) -> str:
     root = ElementTree.Element("testsuites", name="faults check")
     for answer in answers:
         suite = ElementTree.SubElement(root, "testsuite", name=_clean(answer.subject))
+        _describe(suite, {"verdict": answer.verdict, "unseen": " ".join(one.fault for one in answer.unseen)})
         for case in _cases(answer):
             _add(suite, answer.subject, case)
-        _count(suite, list(suite))
+        _count(suite, suite.findall("testcase"))
     _count(root, list(root.iter("testcase")))
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+
+
+def _describe(suite: ElementTree.Element, said: Mapping[str, str]) -> None:
+    properties = ElementTree.SubElement(suite, "properties")
+    for name, value in said.items():
+        ElementTree.SubElement(properties, "property", name=name, value=value)
 
 
 def _cases(answer: Answer) -> list[Case]:

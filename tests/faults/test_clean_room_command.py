@@ -152,6 +152,15 @@ def test_neither_the_result_nor_a_link_takes_the_place_of_evidence(
     assert not (repository / "elsewhere").exists()
 
 
+@pytest.mark.parametrize("name", ["fault_record.json", "evidence.json"])
+def test_a_link_to_what_was_written_is_not_what_was_written(repository: Path, name: str) -> None:
+    put(repository, COMPLETE)
+    assert run("mine.py", "--out", "out") == 0
+    (repository / "out" / name).rename(repository / name)
+    (repository / "out" / name).symlink_to(repository / name)
+    assert run("mine.py", "--out", "out") == 2
+
+
 def test_evidence_that_cannot_be_written_is_said_in_one_line_and_leaves_what_was_there(
     repository: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -181,6 +181,14 @@ def test_a_fault_is_made_only_in_functions_that_are_right(tmp_path: Path) -> Non
     assert "causal_mask" not in [one.function for one in open_mask.repairs]
 
 
+def test_no_fault_is_made_in_a_function_that_is_wrong_though_the_block_is_right(tmp_path: Path) -> None:
+    deep = examined(tmp_path, changed("    return grid", "    return grid[None]"))
+    assert [one.function for one in deep.repairs] == ["merge_heads"]
+    merge = "    return np.concatenate([attended[:, head] for head in range(attended.shape[1])], axis=-1)"
+    spoils = merge.replace("return", "merged =") + "\n    attended[...] = 0\n    return merged"
+    assert [one.function for one in examined(tmp_path, changed(merge, spoils)).repairs] == ["causal_mask"]
+
+
 def test_a_fault_is_made_only_where_its_signal_was_healthy(tmp_path: Path) -> None:
     unscaled = changed("scaled = scores / query.shape[-1] ** 0.5", "scaled = scores")
     # Far off the heads computed one by one before any fault: nothing could be seen of one in the merge.
