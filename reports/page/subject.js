@@ -130,11 +130,16 @@ function chooseFilter(name) {
 
 function drawContracts() {
   const rows = partShown().contracts.filter(SHOWN[own.filter]).map((one) => [
-    make("span", {}, make("code", {}, one.name), make("span", { class: "law" }, lawOf(one.name))),
+    make("span", {}, make("code", {}, ...breakable(one.name)), make("span", { class: "law" }, lawOf(one.name))),
     one.value === null ? "–" : datum(one.value), datum(one.threshold),
     mark(one.verdict, local(OWN.contracts[one.verdict])), said(one.reason)]);
   fill("subject-contracts", rows.length ? table(say("subject.contracts"), ["contract", "value", "threshold", "verdict", "why"]
     .map((name) => named("subject column", name)), rows, "contracts") : make("p", {}, say("subject.none")));
+}
+
+// A name may go on in the next line after each "_".
+function breakable(name) {
+  return name.split("_").flatMap((word, at) => (at ? ["_", make("wbr"), word] : [word]));
 }
 
 function lawOf(name) {
