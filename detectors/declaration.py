@@ -226,6 +226,7 @@ def claims(declared: Declaration) -> frozenset[str]:
 
 ROTATED = "positions inside attention change q·k"
 DRAINED = "an attention sink takes some of the weight"
+LAST = "it answers for the last token alone: no later token was in the call"
 NORMED = "queries and keys are normalised before their product: the scale is another one"
 
 

@@ -65,7 +65,8 @@ class Foreign:
     """One subject, or the part of that name inside it: what was declared, and the calls.
 
     notes: what was done to it or seen of it besides. problem: why a call could not be answered at all, which makes
-    the subject unusable. questions: claim -> what to ask where the claim cannot be told. roundoff: of its output.
+    the subject unusable. questions: claim -> what to ask where the claim cannot be told. limits: contract
+    -> why it cannot be observed. roundoff: of its output.
     narrow: what one call gave in the 16 bits that the parameters came in; they are examined in 32.
     """
 
@@ -76,6 +77,7 @@ class Foreign:
         self.declared = declaration.complete(given, described)
         self.notes: list[str] = list(described.get("notes", ()))
         self.questions: dict[str, str] = {}
+        self.limits = declaration.limits(self.declared)
         self.problem, self.roundoff = "", 0.0
         self.narrow = Narrow()
         self._options = {"framework": self.declared.framework, "output": self.declared.output}
@@ -229,6 +231,7 @@ class Foreign:
             ends = [self._block(tokens[:, : at + 1], replaced) for at in range(tokens.shape[1])]
             if any(end.size != ends[0].size or not end.size or end.size % len(tokens) for end in ends):
                 return logits
+            self.limits |= dict.fromkeys(("future", "prefix"), declaration.LAST)
             logits = np.stack([end.reshape(len(tokens), -1) for end in ends], axis=1)
         return layout.as_wide_as(logits, min(self.declared.vocab or 0, VOCABULARY))
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detectors import checking, declaration, foreign
+from detectors import checking, foreign
 from detectors.checking import BROKEN, HOLDS, NAMES, Checked
 from detectors.declaration import Question
 from detectors.diagnosis import Expected
@@ -82,7 +82,7 @@ def _checked(here: Foreign, seed: int, expected: Iterable[Expected]) -> Checked:
         here.fixtures(seed),
         expected,
         questions=here.questions,
-        limits=declaration.limits(here.declared),
+        limits=here.limits,
         roundoff=here.roundoff,
     )
     if here.problem:

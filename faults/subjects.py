@@ -8,7 +8,7 @@ from typing import Any
 
 from detectors import foreign
 from detectors.checking import check
-from detectors.declaration import Question, limits
+from detectors.declaration import Question
 from detectors.foreign import Foreign, Target
 from detectors.host import Guest, GuestError, Host, SubjectRaised
 from detectors.precision import CONVERTED, in_its_own_precision
@@ -95,7 +95,7 @@ def examined(subject: Foreign, name: str, seed: int) -> Answer:
             (*results.expected(faults), *relatives.OTHERWISE),
             relatives=relatives.expected(),
             questions=subject.questions,
-            limits=limits(subject.declared),
+            limits=subject.limits,
             roundoff=subject.roundoff,
         )
         checked = in_its_own_precision(checked, subject.narrow)

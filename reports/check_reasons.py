@@ -48,6 +48,10 @@ REASONS: tuple[tuple[str, str], ...] = (
     ),
     (r"its output has too few bits for it", "输出的位数不足以判断"),
     (r"positions inside attention change q·k", "attention 内部的位置编码改变了 q·k"),
+    (
+        r"it answers for the last token alone: no later token was in the call",
+        "它只给出最后一个 token 的输出：调用中没有更后面的 token",
+    ),
     (r"an attention sink takes some of the weight", "attention sink 分走了部分权重"),
     (r"a subject of kind (\w+) has no residual", r"\1 类对象没有残差"),
     (r"a subject of kind (\w+) is given its heads", r"\1 类对象的各个头由调用者给出"),

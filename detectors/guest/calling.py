@@ -61,9 +61,10 @@ def sites(subject: Any, arrays: list[Any], options: dict[str, Any]) -> list[dict
     )
     if follow is None:
         raise Refused(f"the operations of {options['framework']} code cannot be followed")
+    inputs = given(arrays, call, options["framework"])
     with quiet():
         found: list[dict[str, Any]] = follow(
-            lambda: invoke(call, given(arrays, call, options["framework"]), subject, {}, options), options
+            lambda: invoke(call, inputs, subject, {}, options), options, inputs
         )
     return found
 

@@ -40,7 +40,7 @@ WHAT = ("score", "logweights", "exponential", "weights")
 """Kinds that win over a mask, a statistic or a projection that is added to them."""
 
 
-def follow(run: Any, options: dict[str, Any]) -> list[dict[str, Any]]:
+def follow(run: Any, options: dict[str, Any], inputs: Any = ()) -> list[dict[str, Any]]:
     """The sites of one run, in the order in which they were reached."""
     closed = sys.modules["jax"].make_jaxpr(run)()
     book = Book()

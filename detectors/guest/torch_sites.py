@@ -13,6 +13,7 @@ import sys
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .origins import Origins, memory
 from .places import laid, looked_at, numbered, turned
 
 
@@ -47,6 +48,7 @@ class Known:
     """The gain of a tensor, and what it is: a projection, a score, an exponential, weights, a statistic.
 
     places: (numbers, columns) of a score, see `places`; None where it is not known where its entries went.
+    context: whether a score's keys, and not its queries, come from elsewhere than the input.
     """
 
     what: str
@@ -54,17 +56,19 @@ class Known:
     head_width: int = 0
     normalised: bool = False
     places: Any = field(default=None, compare=False)
+    context: bool = False
 
 
-def follow(run: Any, options: dict[str, Any]) -> list[dict[str, Any]]:
-    """The sites of one run, in the order in which they were reached."""
+def follow(run: Any, options: dict[str, Any], inputs: Any = ()) -> list[dict[str, Any]]:
+    """The sites of one run, in the order in which they were reached. inputs: the tensors that it is given."""
     torch = sys.modules["torch"]
     mode = importlib.import_module("torch.utils._python_dispatch").TorchDispatchMode
-    book = Book(torch)
+    book = Book(torch, inputs)
 
     class Follow(mode):  # type: ignore[misc, valid-type]
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             output = function(*args, **(kwargs or {}))
+            book.origins.note([*args, *(kwargs or {}).values()], output)
             book.note(function.overloadpacket.__name__, function, args, kwargs or {}, output)
             return output
 
@@ -81,8 +85,9 @@ def follow(run: Any, options: dict[str, Any]) -> list[dict[str, Any]]:
 class Book:
     """Notes what is known of each tensor. The tensors are kept, so that an id means one of them only."""
 
-    def __init__(self, torch: Any) -> None:
+    def __init__(self, torch: Any, inputs: Any = ()) -> None:
         self.torch = torch
+        self.origins = Origins(torch, inputs)
         self.sites: list[dict[str, Any]] = []
         self._known: dict[int, Known] = {}
         self._filled: dict[int, Known] = {}
@@ -93,7 +98,7 @@ class Book:
         if not isinstance(value, self.torch.Tensor):
             return None
         known = self._known.get(id(value))
-        return known if known is not None else self._filled.get(_memory(value))
+        return known if known is not None else self._filled.get(memory(value))
 
     def tell(self, output: Any, known: Known | None, written: bool = False) -> None:
         """Notes what is known of the outputs; `written`: into memory that was there before."""
@@ -104,7 +109,7 @@ class Book:
                 self._known[id(tensor)] = known
                 self._kept.append(tensor)
                 if written:
-                    self._filled[_memory(tensor)] = known
+                    self._filled[memory(tensor)] = known
 
     def note(self, name: str, function: Any, args: Any, kwargs: Any, output: Any) -> None:
         """One aten op."""
@@ -158,7 +163,11 @@ class Book:
         rows, columns = output.shape[-2:]
         numbers = self.torch.from_numpy(numbered(rows, columns)).to(output.device).expand(output.shape)
         normalised = left.normalised or right.normalised
-        return Known("score", gain, pair[0].shape[-1], normalised, (numbers, columns))
+        return Known("score", gain, pair[0].shape[-1], normalised, (numbers, columns), self._context(*pair))
+
+    def _context(self, query: Any, key: Any) -> bool:
+        """Whether one of the two, which is then the key, is not made of the input."""
+        return self.origins.inside(query) != self.origins.inside(key)
 
     def _is_weight(self, tensor: Any) -> bool:
         return isinstance(tensor, self.torch.nn.Parameter)
@@ -231,7 +240,8 @@ class Book:
         scores = query.float() @ _spread(key, query).float().transpose(-1, -2) * scale
         weights = self._masked(scores, given).softmax(-1)
         normalised = known[0].normalised or known[1].normalised
-        self._site(Known("score", gain, query.shape[-1], normalised), weights, -1, fused=True)
+        score = Known("score", gain, query.shape[-1], normalised, context=self._context(query, key))
+        self._site(score, weights, -1, fused=True)
 
     def _masked(self, scores: Any, given: dict[str, Any]) -> Any:
         mask = given.get("attn_mask", given.get("attn_bias"))
@@ -257,16 +267,10 @@ class Book:
                 "last_axis": last,
                 "fused": fused,
                 **looked_at(seen),
+                # In a context from elsewhere nothing is the future, and no token is its own.
+                **({"future": 0.0, "own": 0.0} if known.context else {}),
             }
         )
-
-
-def _memory(tensor: Any) -> int:
-    """The address of a tensor's storage, which its views share."""
-    try:
-        return int(tensor.untyped_storage().data_ptr())
-    except (RuntimeError, NotImplementedError):  # a tensor without storage of its own
-        return id(tensor)
 
 
 def _spread(key: Any, query: Any) -> Any:

@@ -129,6 +129,12 @@ def test_a_model_that_answers_for_the_last_token_alone_is_asked_prefix_by_prefix
     assert asked == [3, 1, 2, 3]
 
 
+def test_the_future_is_not_observable_in_a_model_that_answers_for_the_last_token_alone() -> None:
+    model = held(lambda tokens: running_mean(tokens)[:, -1:], kind="model", vocab=7)
+    assert sorted(model.limits) == ["future", "prefix"]
+    assert held(running_mean, kind="model", vocab=7).limits == {}
+
+
 def test_more_or_fewer_logits_than_ids_are_no_fault() -> None:
     tokens = np.array([[1, 2, 3]])
     for width in (5, 9):

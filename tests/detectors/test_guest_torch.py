@@ -252,6 +252,33 @@ def test_few_weights_are_handed_back_as_their_mean_over_heads_and_many_are_not()
     assert places.looked_at(np.full((1, 17, 17), 1 / 17))["mean"] is None
 
 
+def test_a_context_from_elsewhere_has_no_future_and_no_own_token() -> None:
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerDecoderLayer(WIDTH, HEADS, 24, batch_first=True).eval()
+    context, x = torch.randn(1, TOKENS + 2, WIDTH), torch.randn(1, TOKENS, WIDTH)
+
+    def run() -> Any:
+        return layer(x, context, tgt_mask=~past())
+
+    with torch.no_grad():
+        own, cross = torch_sites.follow(run, {}, [x])
+        assert own["future"] == cross["future"] == cross["own"] == 0
+        assert cross["shape"][-2:] == [TOKENS, TOKENS + 2]
+        assert torch_sites.follow(run, {})[1]["future"] > 0
+        assert torch_sites.follow(lambda: layer(x, context), {}, [x])[0]["future"] > 0
+
+
+def test_keys_that_a_cache_was_filled_with_are_made_of_the_input() -> None:
+    cache, weight, x = torch.zeros(1, 2 * TOKENS, WIDTH), torch.eye(WIDTH), torch.randn(1, TOKENS, WIDTH)
+
+    def run() -> Any:
+        cache[:, :TOKENS] = x @ weight
+        return ((x @ weight) @ cache[:, :TOKENS].mT).softmax(-1) @ x
+
+    (site,) = torch_sites.follow(run, {}, [x])
+    assert site["future"] > 0
+
+
 def test_heads_one_by_one_are_a_site_each() -> None:
     def attend(q: Any, k: Any, v: Any) -> Any:
         each = [hidden(product(q[:, at], k[:, at]) * ROOT).softmax(-1) @ v[:, at] for at in range(HEADS)]

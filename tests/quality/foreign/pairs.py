@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from detectors import checking, declaration, foreign
+from detectors import checking, foreign
 from detectors.checking import Checked
 from detectors.foreign import Foreign
 from detectors.testing import NO_TARGET, Here
@@ -37,7 +37,7 @@ def examined(subject: Any, declared: Mapping[str, Any]) -> Checked:
         (*results.expected(registry.all_faults()), *relatives.OTHERWISE),
         relatives=relatives.expected(),
         questions=here.questions,
-        limits=declaration.limits(here.declared),
+        limits=here.limits,
     )
 
 
