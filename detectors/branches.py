@@ -25,33 +25,26 @@ def silent(observation: Observation, sublayers: str) -> dict[str, Array]:
     """
     weights = observation.weights(*(f"W{which}" for which in sublayers))
     roles = [f"{kind}{which}" for which in sublayers for kind in "Wb" if f"{kind}{which}" in weights]
-    return {role: _zeros(observation.fixture, role, weights[role]) for role in roles}
-
-
-def _zeros(fixture: Fixture, role: str, like: Array) -> Array:
-    return fixture.once(f"zeros {role}", lambda: frozen(np.zeros_like(like)))
+    return {role: frozen(np.zeros_like(weights[role])) for role in roles}
 
 
 def after_attention(observation: Observation) -> Array:
     """[which, batch, token, channel]: f(z; W2 = b2 = 0) for z = x at rms 30, the same grown, and the plain x."""
-    return observation.once("after attention", lambda: _after_attention(observation))
+    return observation.once(_after_attention)
 
 
 def _after_attention(observation: Observation) -> Array:
-    fixture = observation.fixture
-    inputs = fixture.once("branch inputs", lambda: _inputs(fixture))
-    return _run(observation, inputs, silent(observation, "2"))
+    return _run(observation, _inputs(observation.fixture), silent(observation, "2"))
 
 
 def after_feed_forward(observation: Observation) -> Array:
     """[which, batch, token, channel]: f(z; Wo = bo = 0) for x at rms 30, the same grown, and the plain x's output
     of the attention sublayer, so that the third is the two sublayers in sequence."""
-    return observation.once("after feed-forward", lambda: _after_feed_forward(observation))
+    return observation.once(_after_feed_forward)
 
 
 def _after_feed_forward(observation: Observation) -> Array:
-    fixture = observation.fixture
-    inputs = frozen(np.stack([*_inputs(fixture)[:2], after_attention(observation)[2]]))
+    inputs = frozen(np.stack([*_inputs(observation.fixture)[:2], after_attention(observation)[2]]))
     return _run(observation, inputs, silent(observation, "o"))
 
 
@@ -60,14 +53,10 @@ def _run(observation: Observation, inputs: Array, weights: dict[str, Array]) -> 
 
 
 def _inputs(fixture: Fixture) -> Array:
-    return fixture.once("inputs", lambda: frozen(_make_inputs(fixture)))
-
-
-def _make_inputs(fixture: Fixture) -> Array:
     """x at rms 30; grown fourfold, and shifted too for LayerNorm, which forgets a constant; and x as it is."""
     unit = fixture.x / np.sqrt(np.mean(fixture.x**2)) * fixture.dtype.type(RMS)
     shift = RMS if fixture.extents.norm_kind == "layer" else 0.0
-    return np.stack([unit, unit * fixture.dtype.type(GROWTH) + fixture.dtype.type(shift), fixture.x])
+    return frozen(np.stack([unit, unit * fixture.dtype.type(GROWTH) + fixture.dtype.type(shift), fixture.x]))
 
 
 def change(observation: Observation, outputs: Array) -> float:

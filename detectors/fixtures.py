@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, TypeVarTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from detectors.errors import DetectorError
 
 Array = NDArray[Any]
 Made = TypeVar("Made")
+Given = TypeVarTuple("Given")
 
 DTYPES = ("float32", "float64")
 NORMS = ("layer", "rms")
@@ -87,40 +88,38 @@ class Fixture:
 
     def draw(self, name: str, *shape: int) -> Array:
         """Standard normal numbers for `name`, the same at every call; read-only, in the fixture's dtype."""
-        return self.once(f"draw {name} {shape}", lambda: self._fresh(name, shape))
+        return self.once(Fixture._fresh, name, shape)
 
-    def once(self, name: Hashable, make: Callable[[], Made]) -> Made:
-        """What `make` returned at the first call under this name."""
-        if name not in self._kept:
-            self._kept[name] = make()
-        return cast(Made, self._kept[name])
+    def once(self, make: Callable[[Fixture, *Given], Made], *given: *Given) -> Made:
+        """What `make` returned at the first call with this fixture and what is given besides."""
+        if (make, given) not in self._kept:
+            self._kept[make, given] = make(self, *given)
+        kept: Made = self._kept[make, given]
+        return kept
 
     def square(self) -> Fixture:
         """The same weights with as many tokens as heads: there a confusion of the two axes cannot raise.
 
         The batch keeps away from that number, so that a confusion of batch and tokens still does.
         """
-        heads, batch = self.extents.heads, self.extents.batch
-        extents = replace(self.extents, tokens=heads, batch=batch + (batch == heads))
-        return self.once("square", lambda: Fixture(extents, self.seed))
+        return self.once(Fixture._square)
 
-    def ids(self, name: str, *shape: int) -> Array:
-        """Token ids for `name`, the same at every call, no id twice in a row of the last axis where that can be."""
-        return self.once(f"ids {name} {shape}", lambda: self._fresh_ids(name, shape))
+    def _square(self) -> Fixture:
+        heads, batch = self.extents.heads, self.extents.batch
+        return Fixture(replace(self.extents, tokens=heads, batch=batch + (batch == heads)), self.seed)
 
     def _tokens(self) -> Array:
         extents = self.extents
         if extents.vocab:
-            return self.ids("x", extents.batch, extents.tokens)
+            return frozen(self._ids(extents.batch, extents.tokens))
         return self.draw("x", extents.batch, extents.tokens, extents.width)
 
-    def _fresh_ids(self, name: str, shape: tuple[int, ...]) -> Array:
-        generator = np.random.default_rng([self.seed, zlib.crc32(name.encode())])
-        vocab, count = self.extents.vocab, shape[-1]
-        if vocab < count:
-            return frozen(generator.integers(0, vocab, shape))
-        rows = [generator.permutation(vocab)[:count] for _ in range(int(np.prod(shape[:-1])))]
-        return frozen(np.array(rows).reshape(shape))
+    def _ids(self, batch: int, tokens: int) -> Array:
+        """Token ids [batch, token], no id twice in a sequence where that can be."""
+        generator, vocab = np.random.default_rng(self.seed), self.extents.vocab
+        if vocab < tokens:
+            return generator.integers(vocab, size=(batch, tokens))
+        return np.array([generator.permutation(vocab)[:tokens] for _ in range(batch)])
 
     def _fresh(self, name: str, shape: tuple[int, ...]) -> Array:
         generator = np.random.default_rng([self.seed, zlib.crc32(name.encode())])

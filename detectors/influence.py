@@ -29,11 +29,11 @@ def visibility(observation: Observation) -> Array:
     One batched call with one copy per source and one untouched. A constant shift would be invisible behind
     LayerNorm, hence the random direction.
     """
-    return observation.once("visibility", lambda: _visibility(observation))
+    return observation.once(_visibility)
 
 
 def _visibility(observation: Observation) -> Array:
-    outputs = observation.block(observation.fixture.once("moved", lambda: _moved(observation.fixture)))
+    outputs = observation.block(_moved(observation.fixture))
     changes: Array = np.abs(outputs[1:] - outputs[0]).max(axis=-1).T
     top = changes.max()
     return changes / top if top > 0 else changes
@@ -57,12 +57,12 @@ def reach(observation: Observation) -> Array:
     vanishes, however large the logits; among random ones it does. Central difference, the larger of two
     directions. The median is that of the living pairs of different tokens; without one the matrix is zero.
     """
-    return observation.once("reach", lambda: _reach(observation))
+    return observation.once(_reach)
 
 
 def _reach(observation: Observation) -> Array:
     tokens, moving = observation.fixture.extents.tokens, sources(observation.fixture.extents.tokens)
-    outputs = observation.block(observation.fixture.once("nudged", lambda: _nudged(observation.fixture)))
+    outputs = observation.block(_nudged(observation.fixture))
     plus, minus = outputs.reshape(2, 2, len(moving), tokens, -1)
     influence = np.abs(plus - minus).max(axis=-1).max(axis=0).T * np.arange(1, tokens + 1)[:, None]
     living = influence[(np.arange(tokens)[:, None] != np.array(moving)) & (influence > 0)]
@@ -80,20 +80,18 @@ def _nudged(fixture: Fixture) -> Array:
     directions = fixture.draw("nudges", 2, 1, width) * fixture.dtype.type(step)
     copies[0][:, np.arange(len(moving)), moving] += directions
     copies[1][:, np.arange(len(moving)), moving] -= directions
-    return frozen(copies.reshape(-1, tokens, width))
+    return frozen(copies.reshape(4 * len(moving), tokens, width))
 
 
 def _replaced(fixture: Fixture) -> Array:
     """[sign, direction, source, token]: identical ids with one replaced, by two others, and with none."""
     tokens, vocab = fixture.extents.tokens, fixture.extents.vocab
-    moving = sources(tokens)
-    alike = fixture.ids("alike", 1)[0]
+    moving, alike = sources(tokens), fixture.x[0, 0]
     copies = np.full((2, 2, len(moving), tokens), alike)
-    for which in range(2):
-        copies[0][which, np.arange(len(moving)), moving] = (alike + 1 + which) % vocab
-    return frozen(copies.reshape(-1, tokens))
+    copies[0][:, np.arange(len(moving)), moving] = (alike + np.array([[1], [2]])) % vocab
+    return frozen(copies.reshape(4 * len(moving), tokens))
 
 
 def _others(ids: Array, vocab: int) -> Array:
-    """Another id for each."""
-    return (ids + 1 + np.arange(len(ids)) % max(1, vocab - 1)) % vocab
+    """Another id for each, of at least two."""
+    return (ids + 1 + np.arange(len(ids)) % (vocab - 1)) % vocab

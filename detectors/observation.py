@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar, cast
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar, TypeVarTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from detectors.subject import Subject
 
 Array = NDArray[Any]
 Made = TypeVar("Made")
+Given = TypeVarTuple("Given")
 
 
 class Observation:
@@ -27,19 +28,19 @@ class Observation:
         self.subject = subject
         self.fixture = fixture
         self.failures: list[str] = []
-        self._kept: dict[str, Any] = {}
+        self._kept: dict[Hashable, Any] = {}
 
-    def once(self, name: str, compute: Callable[[], Made]) -> Made:
-        """What `compute` returned, or the NotObservable it raised, at the first call under this name."""
-        if name not in self._kept:
+    def once(self, look: Callable[[Observation, *Given], Made], *given: *Given) -> Made:
+        """What `look` returned, or the NotObservable it raised, at the first call with this and what is given."""
+        if (look, given) not in self._kept:
             try:
-                self._kept[name] = compute()
+                self._kept[look, given] = look(self, *given)
             except NotObservable as reason:
-                self._kept[name] = reason
-        kept = self._kept[name]
+                self._kept[look, given] = reason
+        kept: Made = self._kept[look, given]
         if isinstance(kept, NotObservable):
             raise kept
-        return cast(Made, kept)
+        return kept
 
     def block(self, x: Array, weights: dict[str, Array] | None = None) -> Array:
         """The block's output [batch, token, channel] for x of the same shape, with some weights replaced.
@@ -76,7 +77,7 @@ class Observation:
 
         Raises NotObservable where the framework does not show them, or none was found.
         """
-        return self.once("sites", self._sites)
+        return self.once(Observation._sites)
 
     def _sites(self) -> Sequence[Mapping[str, Any]]:
         if self.subject.sites is None:
@@ -95,7 +96,7 @@ class Observation:
 
     def output(self) -> Array:
         """The output for the fixture's own tokens; of attention by itself for a random query, key and value."""
-        return self.once("output", self.fresh_output)
+        return self.once(Observation.fresh_output)
 
     def fresh_output(self) -> Array:
         """The same, called once more."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from detectors.errors import NotObservable
 from detectors.fixtures import Fixture, frozen
 from detectors.influence import sources
-from detectors.observation import Observation
+from detectors.observation import Observation, plain
 
 Array = NDArray[Any]
 
@@ -20,12 +20,12 @@ PEAK_LOGIT = 1e6
 
 def weights(observation: Observation) -> Array:
     """[1, head, query, key]: attention's weights at moderate logits, at the fixture's own d_k."""
-    return observation.once("probe", lambda: _probe(observation, observation.fixture.extents.head_width))
+    return observation.once(_probe, observation.fixture.extents.head_width)
 
 
 def wide_weights(observation: Observation) -> Array:
     """The same at a second d_k, unlike the first and unlike the number of heads."""
-    return observation.once("wide probe", lambda: _probe(observation, second_width(observation.fixture)))
+    return observation.once(_probe, second_width(observation.fixture))
 
 
 def second_width(fixture: Fixture) -> int:
@@ -38,21 +38,24 @@ def query_key(fixture: Fixture, head_width: int) -> tuple[Array, Array]:
     """Random query and key [1, head, token, channel] of amplitude d_k^(-1/4): q.k has unit variance at any d_k."""
     shape = (1, fixture.extents.heads, fixture.extents.tokens, head_width)
     size = fixture.dtype.type(head_width**-0.25)
-    return fixture.once(
-        f"query and key {head_width}",
-        lambda: (
-            frozen(fixture.draw("probe query", *shape) * size),
-            frozen(fixture.draw("probe key", *shape) * size),
-        ),
-    )
+    query, key = fixture.draw("probe query", *shape), fixture.draw("probe key", *shape)
+    return frozen(query * size), frozen(key * size)
 
 
 def identity(fixture: Fixture, batch: int = 1) -> Array:
     """V = identity [batch, head, key, key]."""
     tokens, heads = fixture.extents.tokens, fixture.extents.heads
     shape = (batch, heads, tokens, tokens)
-    one = np.eye(tokens, dtype=fixture.dtype)
-    return fixture.once(f"identity {batch}", lambda: frozen(np.broadcast_to(one, shape).copy()))
+    return frozen(np.broadcast_to(np.eye(tokens, dtype=fixture.dtype), shape).copy())
+
+
+def plain_output(observation: Observation) -> Array:
+    """[1, head, query, channel]: attention's output for the fixture's random query, key and value."""
+    return observation.once(_plain_output)
+
+
+def _plain_output(observation: Observation) -> Array:
+    return observation.attend(*plain(observation.fixture))
 
 
 def _probe(observation: Observation, head_width: int) -> Array:
@@ -62,7 +65,7 @@ def _probe(observation: Observation, head_width: int) -> Array:
 
 def short_weights(observation: Observation) -> Array:
     """[1, head, query, key] with only the last queries asked, as when earlier keys come from a cache."""
-    return observation.once("short probe", lambda: _short(observation))
+    return observation.once(_short)
 
 
 def _short(observation: Observation) -> Array:
@@ -84,13 +87,13 @@ def peaks(observation: Observation) -> Array:
     The others are low so that a weak fill shows however it is written: added to the future logit it leaves that the
     largest, put in its place it lies above the visible ones. NaN is kept.
     """
-    return observation.once("peaks", lambda: _peaks(observation))
+    return observation.once(_peaks)
 
 
 def _peaks(observation: Observation) -> Array:
     fixture = observation.fixture
     moving = sources(fixture.extents.tokens)
-    query, key = fixture.once("huge", lambda: _huge(fixture, moving))
+    query, key = _huge(fixture, moving)
     output = observation.attend(query, key, identity(fixture, len(moving)))
     return np.stack([output[at, :, :, source].max(axis=0) for at, source in enumerate(moving)], axis=1)
 

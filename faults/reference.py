@@ -69,12 +69,12 @@ def attend(query: Array, key: Array, value: Array) -> Array:
 
 
 def parameters(fixture: Fixture, replaced: Mapping[str, Array]) -> Parameters:
-    """The fixture's weights with some roles replaced; made once for each set of replacements.
+    """The fixture's weights with some roles replaced; without any, made once."""
+    return Parameters({**fixture.weights, **replaced}) if replaced else fixture.once(_own)
 
-    The replacements are kept with what was made of them: an id names an array only as long as it lives.
-    """
-    name = ("parameters", *replaced, *map(id, replaced.values()))
-    return fixture.once(name, lambda: (Parameters({**fixture.weights, **replaced}), dict(replaced)))[0]
+
+def _own(fixture: Fixture) -> Parameters:
+    return Parameters(fixture.weights)
 
 
 def trace(fixture: Fixture) -> AttentionTrace:

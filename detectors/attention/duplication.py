@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from detectors import probes
 from detectors.detector import Detector
 from detectors.fixtures import frozen
 from detectors.observation import Observation, plain, relative
@@ -20,9 +21,8 @@ COPIES = 4
 def measure(observation: Observation) -> float:
     """Relative change of the output when every feature is there four times: q.k and sqrt(d_k) both grow twofold."""
     query, key, value = plain(observation.fixture)
-    many_query, many_key = observation.fixture.once("copies", lambda: copied(query, key))
-    once = observation.once("plain", lambda: observation.attend(query, key, value))
-    return relative(observation.attend(many_query, many_key, value) - once, value)
+    many = observation.attend(*copied(query, key), value)
+    return relative(many - probes.plain_output(observation), value)
 
 
 def copied(query: Array, key: Array) -> tuple[Array, Array]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from detectors import probes
 from detectors.detector import Detector
 from detectors.observation import Observation, plain, relative
 
 
 def measure(observation: Observation) -> float:
     """Distance of the first output from the first value."""
-    query, key, value = plain(observation.fixture)
-    output = observation.once("plain", lambda: observation.attend(query, key, value))
-    return relative(output[:, :, 0] - value[:, :, 0], value)
+    _, _, value = plain(observation.fixture)
+    return relative(probes.plain_output(observation)[:, :, 0] - value[:, :, 0], value)
 
 
 DETECTOR = Detector(

@@ -6,18 +6,16 @@ import numpy as np
 
 from detectors.detector import Detector
 from detectors.fixtures import frozen
-from detectors.observation import Observation, relative
+from detectors.observation import Observation, plain, relative
 
 
 def measure(observation: Observation) -> float:
     """Distance of the output of an all-zero query from the running mean of the values."""
     fixture = observation.fixture
-    shape = (1, fixture.extents.heads, fixture.extents.tokens, fixture.extents.head_width)
-    key, value = fixture.draw("plain key", *shape), fixture.draw("plain value", *shape)
-    counts = np.arange(1, shape[2] + 1, dtype=fixture.dtype)[:, None]
-    mean = fixture.once("prefix mean", lambda: np.cumsum(value, axis=2) / counts)
-    query = fixture.once("zero query", lambda: frozen(np.zeros(shape, fixture.dtype)))
-    return relative(observation.attend(query, key, value) - mean, value)
+    query, key, value = plain(fixture)
+    counts = np.arange(1, fixture.extents.tokens + 1, dtype=fixture.dtype)[:, None]
+    output = observation.attend(frozen(np.zeros_like(query)), key, value)
+    return relative(output - np.cumsum(value, axis=2) / counts, value)
 
 
 DETECTOR = Detector(

@@ -14,7 +14,7 @@ def measure(observation: Observation) -> float:
     """Distance of f(x + u) - f(x) from u with Wo = bo = W2 = b2 = 0, over the largest of u."""
     fixture = observation.fixture
     change = fixture.draw("change", *fixture.x.shape)
-    pair = fixture.once("changed", lambda: frozen(np.concatenate([fixture.x + change, fixture.x])))
+    pair = frozen(np.concatenate([fixture.x + change, fixture.x]))
     moved, still = np.split(observation.block(pair, branches.silent(observation, "o2")), 2)
     return relative(moved - still - change, change)
 

@@ -12,7 +12,7 @@ def measure(observation: Observation) -> float:
     """Relative difference between the output and the plain-loop block of `plain_block` with the same weights."""
     if observation.subject.weights is None:
         raise NotObservable("the subject's weights cannot be written")
-    expected = observation.fixture.once("expected", lambda: plain_block.output(observation.fixture))
+    expected = observation.fixture.once(plain_block.output)
     return relative(observation.output() - expected, expected)
 
 

@@ -24,9 +24,7 @@ def measure(observation: Observation) -> float:
     fixture = observation.fixture
     if fixture.extents.kv_heads < 2:
         raise NotObservable("one key/value head: no channel lies outside it")
-    plain = observation.once("bare heads", lambda: bare(observation))
-    other = observation.once("one head changed", lambda: changed(observation))
-    before, after = observation.block(fixture.x, plain), observation.block(fixture.x, other)
+    before, after = (observation.block(fixture.x, which(observation)) for which in (bare, changed))
     difference = np.abs(after - before).max(axis=(0, 1))
     if largest(difference) == 0:
         raise NotObservable("a change of Wv does not show: values are ignored")
@@ -39,24 +37,15 @@ def bare(observation: Observation) -> dict[str, Array]:
     fixture, width = observation.fixture, observation.fixture.extents.width
     if observation.weights("Wo")["Wo"].shape != (width, width):
         raise NotObservable("Wo is not square: the merged heads cannot be shown through it")
-    one = fixture.once("identity Wo", lambda: frozen(np.eye(width, dtype=fixture.dtype)))
-    return branches.silent(observation, "o2") | {"Wo": one}
+    return branches.silent(observation, "o2") | {"Wo": frozen(np.eye(width, dtype=fixture.dtype))}
 
 
 def changed(observation: Observation) -> dict[str, Array]:
     """The same with the columns of the first key/value head in Wv replaced."""
-    value = observation.weights("Wv")["Wv"]
-    return bare(observation) | {
-        "Wv": observation.fixture.once("other Wv", lambda: _other(observation, value))
-    }
-
-
-def _other(observation: Observation, value: Array) -> Array:
-    own = observation.fixture.extents.head_width
-    moved = value.copy()
+    value, own = observation.weights("Wv")["Wv"].copy(), observation.fixture.extents.head_width
     # The first, since attention across heads under a causal mask hides what the last one does.
-    moved[:, :own] += observation.fixture.draw("other head", len(value), own)
-    return frozen(moved)
+    value[:, :own] += observation.fixture.draw("other head", len(value), own)
+    return bare(observation) | {"Wv": frozen(value)}
 
 
 DETECTOR = Detector(

@@ -20,7 +20,7 @@ LARGE = 1e3
 def measure(observation: Observation) -> float:
     """Distance of (f(2cx) - f(cx)) / c from x at c = 1000, over the largest of x."""
     fixture = observation.fixture
-    twice, once = np.split(observation.block(fixture.once("grown", lambda: grown(fixture))), 2)
+    twice, once = np.split(observation.block(grown(fixture)), 2)
     return relative((twice - once) / fixture.dtype.type(LARGE) - fixture.x, fixture.x)
 
 

@@ -113,11 +113,45 @@ def test_weights_keep_the_scale_of_what_they_are_applied_to() -> None:
     assert np.std(wide["W2"]) == pytest.approx(64**-0.5, rel=0.03)
 
 
+@pytest.mark.parametrize("vocab", [5, 9])
+def test_no_token_id_comes_twice_in_a_sequence_where_there_are_enough(vocab: int) -> None:
+    ids = Fixture(replace(toy.EXTENTS, batch=3, vocab=vocab), 0).x
+    assert ids.shape == (3, 5)
+    assert not ids.flags.writeable
+    for row in ids.tolist():
+        assert len(set(row)) == 5
+        assert 0 <= min(row) <= max(row) < vocab
+    assert len({tuple(row) for row in ids.tolist()}) == 3
+
+
+def test_every_id_of_a_small_vocabulary_is_drawn_and_no_other() -> None:
+    ids = Fixture(replace(toy.EXTENTS, batch=3, tokens=40, vocab=3), 0).x
+    assert ids.shape == (3, 40)
+    assert sorted(set(ids.flat)) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("vocab", [3, 9])
+def test_token_ids_depend_on_the_seed_alone(vocab: int) -> None:
+    first, again, other = (Fixture(replace(toy.EXTENTS, vocab=vocab), seed).x for seed in (7, 7, 8))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
 def test_once_makes_a_thing_at_the_first_call_only() -> None:
     fixture = Fixture(toy.EXTENTS, 0)
-    assert fixture.once("thing", lambda: [1]) == [1]
-    assert fixture.once("thing", lambda: [2]) == [1]
-    assert fixture.once("other thing", lambda: [2]) == [2]
+    made: list[object] = []
+
+    def thing(of: Fixture, *which: str) -> int:
+        made.append((of, *which))
+        return len(made)
+
+    assert [fixture.once(thing), fixture.once(thing, "b"), fixture.once(thing), fixture.once(thing, "b")] == [
+        1,
+        2,
+        1,
+        2,
+    ]
+    assert made == [(fixture,), (fixture, "b")]
 
 
 def test_square_has_as_many_tokens_as_heads_and_the_same_weights() -> None:

@@ -26,7 +26,7 @@ def recorded(fixture: Fixture, look: Callable[[Observation], Array]) -> list[Arr
 
     def function(x: Array) -> Array:
         inputs.append(x)
-        return x
+        return np.eye(fixture.extents.vocab)[x] if fixture.extents.vocab else x
 
     look(observed(function, fixture))
     return inputs
@@ -144,6 +144,37 @@ def test_reach_takes_its_median_from_the_living_pairs(sample: Fixture) -> None:
 def test_reach_of_a_constant_and_of_one_token_is_zero() -> None:
     assert not influence.reach(observed(np.zeros_like, Fixture(toy.EXTENTS, 0))).any()
     assert not influence.reach(observed(running_mean, Fixture(replace(toy.EXTENTS, tokens=1), 0))).any()
+
+
+@pytest.mark.parametrize(
+    ("vocab", "steps"), [(2, [1, 1, 1, 1, 1]), (3, [1, 2, 1, 2, 1]), (9, [1, 2, 3, 4, 5])]
+)
+def test_visibility_of_token_ids_replaces_one_in_each_copy_by_another(vocab: int, steps: list[int]) -> None:
+    fixture = Fixture(replace(toy.EXTENTS, vocab=vocab), 0)
+    (copies,) = recorded(fixture, influence.visibility)
+    assert not copies.flags.writeable
+    # rows: the untouched sequence, then one for each source; the steps go round from the last id to id 0
+    assert ((copies - fixture.x[0]) % vocab).tolist() == [[0] * 5, *np.diag(steps).tolist()]
+    assert 0 <= copies.min() <= copies.max() < vocab
+
+
+@pytest.mark.parametrize("vocab", [3, 9])
+def test_reach_of_token_ids_replaces_one_of_identical_ids_by_two_others_and_by_none(vocab: int) -> None:
+    fixture = Fixture(replace(toy.EXTENTS, vocab=vocab), 0)
+    (copies,) = recorded(fixture, influence.reach)
+    assert not copies.flags.writeable
+    replaced, none = ((copies - fixture.x[0, 0]) % vocab).reshape(2, 2, 5, 5).tolist()
+    assert replaced == [np.eye(5).tolist(), (2 * np.eye(5)).tolist()]
+    assert none == np.zeros((2, 5, 5)).tolist()
+    assert 0 <= copies.min() <= copies.max() < vocab
+
+
+def test_reach_of_token_ids_is_one_wherever_all_visible_ids_weigh_alike() -> None:
+    table = np.array([[0.0, 1.0, 4.0], [2.0, 5.0, 4.0], [7.0, 1.0, 4.0]])
+    found = influence.reach(
+        observed(lambda ids: running_mean(table[ids]), Fixture(replace(toy.EXTENTS, vocab=3), 0))
+    )
+    np.testing.assert_allclose(found, np.tril(np.ones((5, 5))), atol=1e-9)
 
 
 def test_each_is_measured_by_one_call_however_often_it_is_asked_for(sample: Fixture) -> None:

@@ -148,26 +148,38 @@ def test_a_failure_is_remembered_and_not_tried_again(sample: Fixture) -> None:
     assert len(observation.failures) == 1
 
 
-def test_once_keeps_values_and_reasons_by_name(sample: Fixture) -> None:
+def test_once_keeps_values_and_reasons(sample: Fixture) -> None:
     observation = observed(lambda x: x, sample)
     tried: list[str] = []
 
-    def compute() -> int:
-        tried.append("tried")
+    def refuses(seen: Observation) -> int:
+        assert seen is observation
+        tried.append("refuses")
         raise NotObservable("because")
+
+    def adds(seen: Observation, more: int) -> int:
+        assert seen is observation
+        tried.append(f"adds {more}")
+        return 10 + more
 
     for _ in range(2):
         with pytest.raises(NotObservable, match="because"):
-            observation.once("bad", compute)
-    assert tried == ["tried"]
-    assert (observation.once("good", lambda: 1), observation.once("good", lambda: 2)) == (1, 1)
+            observation.once(refuses)
+        assert (observation.once(adds, 1), observation.once(adds, 2)) == (11, 12)
+    assert tried == ["refuses", "adds 1", "adds 2"]
 
 
 def test_once_does_not_keep_other_errors(sample: Fixture) -> None:
     observation = observed(lambda x: x, sample)
+    tried: list[int] = []
+
+    def fails_first(_: Observation) -> int:
+        tried.append(1)
+        return 3 // (len(tried) - 1)
+
     with pytest.raises(ZeroDivisionError):
-        observation.once("odd", lambda: 1 // 0)
-    assert observation.once("odd", lambda: 1) == 1
+        observation.once(fails_first)
+    assert observation.once(fails_first) == 3
 
 
 def test_not_observable_is_an_error_of_this_package() -> None:
