@@ -46,6 +46,10 @@ class Visit:
             text = text.replace("{" + name + "}", str(value))
         return text
 
+    def arrived(self, section: str) -> None:
+        """Waits until the address ends in the section: a link within the page is followed a little later."""
+        self.page.wait_for_function("(hash) => location.hash === hash", arg=f"#{section}")
+
     def values(self, selector: str) -> list[float]:
         """The exact numbers behind the figures that are shown."""
         texts = self.page.locator(f"{selector} data").evaluate_all("all => all.map((one) => one.value)")
