@@ -43,7 +43,7 @@ def _moved(fixture: Fixture) -> Array:
     moving = sources(fixture.extents.tokens)
     copies = np.repeat(fixture.x[:1], len(moving) + 1, axis=0)
     if fixture.extents.vocab:
-        copies[np.arange(1, len(moving) + 1), moving] = _others(copies[0, moving], fixture.extents.vocab)
+        copies[np.arange(1, len(moving) + 1), moving] = _others(fixture.x[0, moving], fixture.extents.vocab)
         return frozen(copies)
     directions = fixture.draw("directions", len(moving), fixture.extents.width)
     copies[np.arange(1, len(moving) + 1), moving] += directions
@@ -63,7 +63,7 @@ def reach(observation: Observation) -> Array:
 def _reach(observation: Observation) -> Array:
     tokens, moving = observation.fixture.extents.tokens, sources(observation.fixture.extents.tokens)
     outputs = observation.block(_nudged(observation.fixture))
-    plus, minus = outputs.reshape(2, 2, len(moving), tokens, -1)
+    plus, minus = outputs.reshape(2, 2, len(moving), *outputs.shape[1:])
     influence = np.abs(plus - minus).max(axis=-1).max(axis=0).T * np.arange(1, tokens + 1)[:, None]
     living = influence[(np.arange(tokens)[:, None] != np.array(moving)) & (influence > 0)]
     return influence / np.median(living) if living.size else np.zeros_like(influence)

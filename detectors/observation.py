@@ -111,7 +111,7 @@ class Observation:
             self._fail(" ".join(f"{type(error).__name__}: {error}".split()))
         if output.shape != shape:
             self._fail(f"output of shape {output.shape}, required: {shape}")
-        if output.dtype.kind not in "fiu":
+        if output.dtype.kind not in ("f", "i", "u"):
             self._fail(f"output of dtype {output.dtype}, required: real numbers")
         return output
 

@@ -65,6 +65,11 @@ def test_one_seed_gives_the_same_numbers_and_another_seed_others() -> None:
     assert not any(np.array_equal(first[name], other[name]) for name in first)
 
 
+def test_tokens_are_drawn_by_their_name() -> None:
+    fixture = Fixture(toy.EXTENTS, 3)
+    assert fixture.x is fixture.draw("x", 2, 5, 12)
+
+
 def test_draws_depend_on_their_name_and_not_on_the_order_of_asking() -> None:
     one, other = Fixture(toy.EXTENTS, 3), Fixture(toy.EXTENTS, 3)
     here = one.draw("a", 4), one.draw("b", 4)

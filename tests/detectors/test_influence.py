@@ -60,6 +60,7 @@ def test_visibility_moves_one_token_in_each_copy_and_none_in_the_first(sample: F
 def test_visibility_moves_each_token_in_a_direction_of_its_own_that_is_no_constant(sample: Fixture) -> None:
     (copies,) = recorded(sample, influence.visibility)
     directions = (copies - sample.x[0])[np.arange(1, 6), np.arange(5)]
+    np.testing.assert_allclose(directions, sample.draw("directions", 5, 12), atol=1e-15)
     assert np.all(directions.std(axis=1) > 0.3)
     assert len({float(direction[0]) for direction in directions}) == 5
 
@@ -79,6 +80,10 @@ def test_visibility_is_query_by_source_and_never_the_other_way_round() -> None:
     assert np.flatnonzero(found[:, 1]).tolist() == [5]
 
 
+def test_visibility_is_over_the_largest_change_however_small_that_is(sample: Fixture) -> None:
+    assert influence.visibility(observed(lambda x: 1e-6 * x, sample)).max() == 1
+
+
 def test_visibility_of_a_constant_is_zero(sample: Fixture) -> None:
     assert not influence.visibility(observed(np.zeros_like, sample)).any()
 
@@ -87,6 +92,7 @@ def test_reach_moves_one_of_identical_tokens_both_ways_in_two_directions(sample:
     (copies,) = recorded(sample, influence.reach)
     forth, back = copies.reshape(2, 2, 5, 5, 12)
     middle = forth[0, 0, 4]
+    assert np.all(middle == sample.draw("alike", 12))
     for direction in range(2):
         for source in range(5):
             others = [token for token in range(5) if token != source]
@@ -97,6 +103,7 @@ def test_reach_moves_one_of_identical_tokens_both_ways_in_two_directions(sample:
                 rtol=1e-9,
             )
     moves = forth[:, 0, 0] - middle
+    np.testing.assert_allclose(moves, 1e-4 * sample.draw("nudges", 2, 1, 12)[:, 0], atol=1e-15)
     assert not np.allclose(moves[0], moves[1])
 
 
@@ -142,8 +149,10 @@ def test_reach_takes_its_median_from_the_living_pairs(sample: Fixture) -> None:
 
 
 def test_reach_of_a_constant_and_of_one_token_is_zero() -> None:
-    assert not influence.reach(observed(np.zeros_like, Fixture(toy.EXTENTS, 0))).any()
-    assert not influence.reach(observed(running_mean, Fixture(replace(toy.EXTENTS, tokens=1), 0))).any()
+    constant = observed(np.zeros_like, Fixture(toy.EXTENTS, 0))
+    assert influence.reach(constant).tolist() == np.zeros((5, 5)).tolist()
+    lonely = observed(running_mean, Fixture(replace(toy.EXTENTS, tokens=1), 0))
+    assert influence.reach(lonely).tolist() == [[0]]
 
 
 @pytest.mark.parametrize(

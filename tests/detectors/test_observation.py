@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,23 +51,90 @@ def test_replaced_weights_reach_the_subject(sample: Fixture) -> None:
 
 def test_weights_that_cannot_be_written_are_not_observable(sample: Fixture) -> None:
     observation = observed(lambda x: x, sample)
-    with pytest.raises(NotObservable, match="weights cannot be written"):
+    with pytest.raises(NotObservable, match=r"^the subject's weights cannot be written$"):
         observation.block(sample.x, {"bo": np.ones(12)})
     assert observation.failures == []
+
+
+def test_roles_that_were_not_found_are_named(sample: Fixture) -> None:
+    observation = Observation(Subject("some", lambda x, weights: x, {"Wo": np.eye(12)}), sample)
+    with pytest.raises(NotObservable, match=r"^the subject's W2, b2 could not be found among its weights$"):
+        observation.weights("Wo", "W2", "b2")
+
+
+def test_attention_by_itself_is_no_block(sample: Fixture) -> None:
+    observation = Observation(Subject("attention", None, None, lambda q, k, v: v), sample)
+    with pytest.raises(NotObservable, match=r"^the subject is attention by itself$"):
+        observation.block(sample.x)
+
+
+def test_output_of_attention_by_itself_is_that_for_random_query_key_and_value(sample: Fixture) -> None:
+    query, key, value = (sample.draw(f"plain {name}", 1, 4, 5, 3) for name in ("query", "key", "value"))
+    observation = Observation(Subject("attention", None, None, lambda q, k, v: q + 10 * k + 100 * v), sample)
+    np.testing.assert_array_equal(observation.output(), query + 10 * key + 100 * value)
+
+
+def test_a_model_gives_a_logit_for_each_token_id() -> None:
+    fixture = Fixture(replace(toy.EXTENTS, vocab=7), 0)
+    assert observed(lambda ids: np.eye(7)[ids], fixture).output().shape == (2, 5, 7)
+    with pytest.raises(NotObservable, match=r"output of shape \(2, 5, 6\), required: \(2, 5, 7\)"):
+        observed(lambda ids: np.zeros((2, 5, 6)), fixture).output()
+
+
+# --- operations that were followed -----------------------------------------------------------------------------
+
+
+def followed(sites: Callable[[Array], Any] | None, fixture: Fixture) -> Observation:
+    return Observation(Subject("block", lambda x, weights: x, sites=sites), fixture)
+
+
+def test_operations_are_followed_once_on_the_fixtures_tokens(sample: Fixture) -> None:
+    asked: list[Array] = []
+
+    def sites(x: Array) -> list[dict[str, float]]:
+        asked.append(x)
+        return [{"rows": 0.5}]
+
+    observation = followed(sites, sample)
+    assert observation.sites() == observation.sites() == [{"rows": 0.5}]
+    assert len(asked) == 1
+    assert asked[0] is sample.x
+
+
+def out_of_reach(x: Array) -> Any:
+    raise ValueError("a compiled kernel")
+
+
+@pytest.mark.parametrize(
+    ("sites", "reason"),
+    [
+        (None, "the subject's attention cannot be called by itself, nor its operations be followed"),
+        (out_of_reach, "its operations could not be followed: a compiled kernel"),
+        (
+            lambda x: [],
+            "no softmax over the product of two projections was found among its operations",
+        ),
+    ],
+)
+def test_why_there_are_no_operations_is_said(sites: Any, reason: str, sample: Fixture) -> None:
+    with pytest.raises(NotObservable) as raised:
+        followed(sites, sample).sites()
+    assert str(raised.value) == reason
 
 
 def test_attention_that_cannot_be_called_is_not_observable(sample: Fixture) -> None:
     observation = observed(lambda x: x, sample)
     value = np.ones((1, 4, 5, 3))
-    with pytest.raises(NotObservable, match="attention cannot be called"):
+    with pytest.raises(NotObservable, match=r"^the subject's attention cannot be called by itself$"):
         observation.attend(value, value, value)
     assert observation.failures == []
 
 
 def test_attention_may_have_fewer_queries_and_other_value_channels(sample: Fixture) -> None:
     query, key, value = np.ones((1, 4, 2, 3)), np.ones((1, 4, 5, 3)), np.ones((1, 4, 5, 6))
-    observation = Observation(toy.attends(lambda q, k, v: np.zeros((1, 4, 2, 6))), sample)
-    assert observation.attend(query, key, value).shape == (1, 4, 2, 6)
+    observation = Observation(toy.attends(lambda q, k, v: q @ k.swapaxes(2, 3) @ v), sample)
+    # three channels, five keys
+    assert observation.attend(query, key, value).tolist() == np.full((1, 4, 2, 6), 15.0).tolist()
     wrong = Observation(toy.attends(lambda q, k, v: np.zeros((1, 4, 5, 6))), sample)
     with pytest.raises(NotObservable, match=r"\(1, 4, 5, 6\), required: \(1, 4, 2, 6\)"):
         wrong.attend(query, key, value)
@@ -121,6 +189,12 @@ def test_numbers_that_are_not_real_are_a_failure(dtype: type, sample: Fixture) -
     observation = observed(lambda x: x.astype(dtype), sample)
     with pytest.raises(NotObservable, match=f"output of dtype {np.dtype(dtype)}, required: real numbers"):
         observation.output()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i8", "u1"])
+def test_whole_numbers_are_real_numbers_too(dtype: str, sample: Fixture) -> None:
+    found = observed(lambda x: np.ones_like(x, dtype), sample).output()
+    assert found.tolist() == np.ones((2, 5, 12)).tolist()
 
 
 def test_nested_lists_are_taken_as_an_array(sample: Fixture) -> None:
