@@ -89,14 +89,13 @@ def read_arrays(path: Path) -> Arrays:
 
     Other arrays in the file are left alone. Raises RefusedError for whatever cannot be read.
     """
-    readers = {".npz": _from_npz, ".json": _from_json, ".npy": _from_npy}
     try:
-        return readers[path.suffix.lower()](path)
+        return _READERS[path.suffix.lower()](path)
     except RefusedError:
         raise
     # Hostile bytes make the parsers of zip, NumPy and JSON raise almost anything: one answer to all of it.
     except Exception as error:
-        reason = f"{type(error).__name__}"
+        reason = type(error).__name__
         raise RefusedError(
             said(f"cannot be read as {path.suffix} ({reason})", f"无法按 {path.suffix} 读取（{reason}）")
         ) from error
@@ -104,7 +103,7 @@ def read_arrays(path: Path) -> Arrays:
 
 def may_hold_arrays(path: Path) -> bool:
     """True for the kinds of file that `read_arrays` reads."""
-    return path.suffix.lower() in (".npz", ".json", ".npy")
+    return path.suffix.lower() in _READERS
 
 
 def _from_npz(path: Path) -> Arrays:
@@ -133,9 +132,12 @@ def _from_npy(path: Path) -> Arrays:
 
 def _from_json(path: Path) -> Arrays:
     _refuse_size(path.stat().st_size, JSON_LIMIT)
-    content = json.loads(path.read_text(encoding="utf-8-sig"))
+    content = json.loads(path.read_bytes())
     found = content if isinstance(content, Mapping) else {}
     return {name: np.asarray(found[name], dtype=np.float64) for name in INTERMEDIATES if name in found}
+
+
+_READERS = {".npz": _from_npz, ".json": _from_json, ".npy": _from_npy}
 
 
 def _refuse_size(size: int, limit: int) -> None:
@@ -159,7 +161,7 @@ def _array(raw: bytes) -> Array:
 
 def _shaped(raw: bytes, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]) -> Array:
     count = math.prod(shape)
-    if dtype.kind not in "fiu" or count < 0:
+    if dtype.kind not in ("f", "i", "u") or count < 0:
         raise RefusedError(said("holds an array that is not of numbers", "含有不是数值的数组"))
     if count > ELEMENT_LIMIT:
         raise RefusedError(
@@ -169,7 +171,8 @@ def _shaped(raw: bytes, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[A
             )
         )
     flat = np.frombuffer(raw, dtype=dtype, count=count)
-    return flat.reshape(shape, order="F" if fortran else "C").astype(np.float64)
+    array = flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
+    return np.asarray(array, dtype=np.float64)
 
 
 def gather(paths: Iterable[Path]) -> dict[Path, Arrays | RefusedError]:

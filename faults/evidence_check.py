@@ -119,7 +119,7 @@ def _recorded(name: Text, measures: Sequence[Measure]) -> Part:
 
 def _intermediates(name: Text, paths: Sequence[Path]) -> Part:
     """Present when one set of artifacts holds all five intermediates and they hang together."""
-    # Hostile figures overflow; the comparisons then fail by themselves.
+    # Hostile figures overflow.
     with np.errstate(all="ignore"):
         sets = gather(paths)
         found = {place: _flaws(arrays) for place, arrays in sets.items()}

@@ -35,10 +35,10 @@ def number(text: str) -> float | None:
 
 def field_problems(tree: Mapping[str, Tree]) -> Iterator[Problem]:
     """What is wrong with the fields of a record; its metrics are judged elsewhere."""
-    yield from fields(tree, "", FIELDS)
+    yield from fields(tree, FIELDS)
 
 
-def fields(tree: Mapping[str, Tree], where: str, checkers: Mapping[str, Checker]) -> Iterator[Problem]:
+def fields(tree: Mapping[str, Tree], checkers: Mapping[str, Checker], where: str = "") -> Iterator[Problem]:
     """Each named field is there and satisfies its checker; other fields are left alone."""
     for name, checker in checkers.items():
         path = f"{where}.{name}" if where else name
@@ -94,7 +94,7 @@ def each(value: Tree, path: str, checker: Checker) -> Iterator[Problem]:
 def mapping(value: Tree, path: str, checkers: Mapping[str, Checker]) -> Iterator[Problem]:
     """The value is a mapping whose named fields satisfy their checkers."""
     if isinstance(value, dict):
-        yield from fields(value, path, checkers)
+        yield from fields(value, checkers, path)
     else:
         found = kind(value)
         yield at(path, said(f"found {found['en']}, required a mapping", f"是{found['zh']}，应为映射"))

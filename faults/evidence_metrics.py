@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 
@@ -45,7 +46,7 @@ def _named(value: Tree | None) -> dict[str, list[Mapping[str, Tree]]]:
 
 def _entry(value: Tree, path: str) -> Iterator[Problem]:
     if isinstance(value, dict):
-        yield from fields(value, path, _ENTRY)
+        yield from fields(value, _ENTRY, path)
     else:
         yield at(path, said("required name, expected and actual", "应含 name、expected、actual"))
 
@@ -55,7 +56,7 @@ def _measure(bound: Bound, entries: list[Mapping[str, Tree]]) -> Measure:
         return Measure(
             bound, None, said("not recorded", "未记录") if not entries else said("ambiguous", "有歧义")
         )
-    written = entries[0].get("actual", "")
+    written = entries[0].get("actual")
     if not isinstance(written, str) or not written.strip() or not filled(written):
         return Measure(bound, None, said("not filled in", "未填写"))
     actual = number(written)
@@ -89,9 +90,10 @@ def _actual_problems(bound: Bound, written: str, path: str) -> Iterator[Problem]
 
 
 def _out_of_bounds(bound: Bound, actual: float) -> Text:
-    if not 0 <= actual <= bound.ceiling:
-        most = "" if bound.ceiling == float("inf") else f" and at most {bound.ceiling:g}"
-        most_zh = "" if bound.ceiling == float("inf") else f"且不大于 {bound.ceiling:g}"
+    if not bound.possible(actual):
+        most, most_zh = "", ""
+        if math.isfinite(bound.ceiling):
+            most, most_zh = f" and at most {bound.ceiling:g}", f"且不大于 {bound.ceiling:g}"
         return said(
             f"found {actual!r}, but such a difference is at least 0{most}",
             f"是 {actual!r}，但这样的差值不小于 0{most_zh}",

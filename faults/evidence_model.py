@@ -49,10 +49,13 @@ class Bound:
     def __str__(self) -> str:
         return f"{self.sign} {self.limit}"
 
+    def possible(self, actual: float) -> bool:
+        """True unless the quantity cannot be that: NaN, infinite and negative it never is."""
+        return math.isfinite(actual) and 0 <= actual <= self.ceiling
+
     def allows(self, actual: float) -> bool:
-        """True when `actual` is a possible value within the bound; NaN, infinite and negative never are."""
-        possible = math.isfinite(actual) and 0 <= actual <= self.ceiling
-        return possible and COMPARE[self.sign](actual, self.value)
+        """True when `actual` is a possible value within the bound."""
+        return self.possible(actual) and COMPARE[self.sign](actual, self.value)
 
 
 _TEMPLATE = said("chapter 7, template", "第7章 Evidence 模板")

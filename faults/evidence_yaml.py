@@ -6,6 +6,7 @@ Whoever needs a number converts the text and says so when it is none.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from faults.model import Text
 Tree: TypeAlias = "str | list[Tree] | dict[str, Tree]"
 
 SIZE_LIMIT = 256 * 1024
+TOO_LARGE = SIZE_LIMIT + 1
+"""Bytes that are read at most."""
 DEPTH_LIMIT = 16
 # Chapter 7: every <...> is unfilled. A bound such as `<1e-6` is no placeholder, nor is <name@example.org>.
 PLACEHOLDER = re.compile(r"<[^\W\d_][\w .-]{0,80}>")
@@ -38,7 +41,6 @@ class UnreadableError(Exception):
     """The file cannot be evidence as it stands; carries the one problem that says why."""
 
     def __init__(self, what: Text, line: int | None = None) -> None:
-        super().__init__(what["en"])
         self.problem = Problem(at_line(line) if line else said("file", "文件"), what)
 
 
@@ -60,7 +62,7 @@ def filled(value: str) -> bool:
 def read(path: Path) -> Document:
     """The document in `path`; raises OSError where the file cannot be read at all."""
     with path.open("rb") as file:
-        raw = file.read(SIZE_LIMIT + 1)
+        raw = file.read(TOO_LARGE)
     try:
         text = _decoded(raw)
     except UnreadableError as unreadable:
@@ -78,13 +80,13 @@ def parse(text: str) -> Document:
 
 
 def _decoded(raw: bytes) -> str:
-    if len(raw) > SIZE_LIMIT:
+    if len(raw) == TOO_LARGE:
         size = f"{SIZE_LIMIT // 1024} KiB"
         raise UnreadableError(
             said(f"larger than {size}: no evidence record", f"大于 {size}：不是 evidence 记录")
         )
     try:
-        return raw.decode("utf-8-sig")
+        return raw.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as error:
         at = error.start
         raise UnreadableError(
@@ -97,12 +99,12 @@ class _Loader(yaml.BaseLoader):
 
     depth = 0
 
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+    def compose_node(self, *place: Any) -> yaml.Node | None:
         """The next node; raises UnreadableError for what an evidence record has no use for."""
         event = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it untyped
         self._refuse(event, event.start_mark.line + 1)
         self.depth += 1
-        node = super().compose_node(parent, index)
+        node = super().compose_node(*place)
         self.depth -= 1
         return node
 
@@ -138,11 +140,11 @@ def _composed(text: str) -> yaml.Node:
 
 
 def _marked(error: yaml.MarkedYAMLError, text: str) -> UnreadableError:
-    line = error.problem_mark.line + 1 if error.problem_mark else 1
-    source = [*text.splitlines(), "", ""][line - 1]
-    reason = (error.problem or "unknown").replace("\n", " ")
-    en, zh = f"not valid YAML: {reason}", f"不是合法的 YAML：{reason}"
-    if re.search(r":\s*>\S", source):
+    assert error.problem_mark is not None
+    line = error.problem_mark.line + 1
+    en, zh = f"not valid YAML: {error.problem}", f"不是合法的 YAML：{error.problem}"
+    # At the end of the text there may be no line.
+    if any(re.search(r":\s*>\S", source) for source in text.splitlines()[line - 1 : line]):
         en += '; quote every value that begins with ">", e.g. expected: ">1e-5"'
         zh += '；以 ">" 开头的值都要加引号，例如 expected: ">1e-5"'
     return UnreadableError(said(en, zh), line)
@@ -188,8 +190,9 @@ def _unfilled_nodes(node: yaml.Node, key: str = "") -> Iterator[Problem]:
 def _unfilled_lines(text: str) -> Iterator[Problem]:
     """The same where the text is not YAML: line by line, comments left out."""
     for number, line in enumerate(text.splitlines(), start=1):
-        key, colon, value = line.strip(" \t-").partition(": ")
-        if not line.lstrip().startswith("#"):
+        entry = re.sub(r"^[\s-]+", "", line)
+        key, colon, value = entry.partition(": ")
+        if not entry.startswith("#"):
             yield from _unfilled(key + colon if colon else "", value if colon else key, number)
 
 

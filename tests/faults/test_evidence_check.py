@@ -82,6 +82,10 @@ def problems(found: Check) -> list[str]:
     return [f"{one.where['en']}: {one.what['en']}" for one in found.problems]
 
 
+def chinese(found: Check) -> list[str]:
+    return [f"{one.where['zh']}：{one.what['zh']}" for one in found.problems]
+
+
 def changed(root: Path, old: str, new: str) -> list[str]:
     assert old in RECORD
     found = checked(root, RECORD.replace(old, new))
@@ -99,6 +103,7 @@ def test_a_record_with_every_field_filled_and_every_bound_met_is_complete(root: 
     names = ["intermediates", "causal perturbation", "three ablations", "clean-room parity"]
     assert gate(found) == dict.fromkeys(names, True)
     assert [measure.actual for measure in found.measures] == [0.0, 3e-16, 1.5, 0.25, 2.0]
+    assert found.file == str(root / "record.yaml")
     assert found.complete
 
 
@@ -179,6 +184,27 @@ def test_each_wrong_field_is_one_line(root: Path, old: str, new: str, required: 
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("learn-llm.evidence.v1", "v2", "schema：是 'v2'，应为 learn-llm.evidence.v1"),
+        (COMMIT, "HEAD", "commit：是 'HEAD'，应为 commit id：7 到 64 位 0-9 a-f"),
+        (COMMIT, "[1, 2]", "commit：是列表，应为文本"),
+        (COMMIT, "{a: b}", "commit：是映射，应为文本"),
+        (COMMIT, "''", "commit：为空"),
+        ("seed: 5\n", "", "seed：缺少该字段"),
+        ("commands:\n  - python -m pytest -q", "commands: x", "commands：是文本，应为列表"),
+        ("commands:\n  - python -m pytest -q", "commands: []", "commands：是空列表"),
+        ("cost:\n  gross_usd: 0\n  credit_usd: 0", "cost: x", "cost：是文本，应为映射"),
+    ],
+)
+def test_what_is_wrong_with_a_field_is_also_said_in_chinese(
+    root: Path, old: str, new: str, line: str
+) -> None:
+    assert old in RECORD
+    assert chinese(checked(root, RECORD.replace(old, new))) == [line]
+
+
+@pytest.mark.parametrize(
     ("old", "new"),
     [
         ("verified_at: 2024-05-01T12:00:00Z", "verified_at: 2024-05-01"),
@@ -233,6 +259,8 @@ def test_a_file_that_is_not_yaml_leaves_all_four_parts_missing(root: Path) -> No
     found = checked(root, RECORD.replace('">1e-5"', ">1e-5"))
     assert [line.partition(":")[0] for line in problems(found)] == ["line 17"]
     assert not any(gate(found).values())
+    unread = {"en": "no record could be read from the file", "zh": "未能从文件中读出记录"}
+    assert [part.why for part in found.gate] == [unread] * 4
 
 
 def test_a_placeholder_is_reported_once(root: Path) -> None:
@@ -256,6 +284,7 @@ def test_missing_metrics_are_one_problem(root: Path) -> None:
 def test_a_file_that_is_not_a_mapping_is_refused(root: Path) -> None:
     found = checked(root, "[a, b]")
     assert problems(found) == ["file: not a mapping of fields to values"]
+    assert chinese(found) == ["文件：不是“字段: 值”的映射"]
     assert not any(gate(found).values())
 
 
@@ -272,7 +301,10 @@ def test_the_best_set_of_intermediates_decides(root: Path) -> None:
     listed = "out/other.npz\n  - out/figure.json\n  - out/flawed.npz\n  - out/trace.npz"
     assert checked(root, RECORD.replace("out/trace.npz", listed)).complete
     found = checked(root, RECORD.replace("out/trace.npz", "out/figure.json\n  - out/other.npz"))
-    assert found.gate[0].why["en"] == "'other.npz': without scaled, masked, weights, output"
+    assert found.gate[0].why == {
+        "en": "'other.npz': without scaled, masked, weights, output",
+        "zh": "'other.npz'：缺少 scaled, masked, weights, output",
+    }
 
 
 def test_intermediates_that_leak_are_missing_with_the_reason(root: Path) -> None:
@@ -282,10 +314,37 @@ def test_intermediates_that_leak_are_missing_with_the_reason(root: Path) -> None
     assert found.gate[0].why["en"] == "'trace.npz': weight on the future 1.0e-01: required 0"
 
 
+def test_each_part_of_the_gate_says_in_both_languages_why_it_is_there(root: Path) -> None:
+    three = ("no_mask_future_prefix_influence", "scale_ablation_max_weight_delta")
+    found = checked(root, RECORD.replace("actual: 2\n", "actual: 0\n"))
+    assert [part.why["en"] for part in found.gate] == [
+        "'trace.npz': five arrays, rows of weights sum to 1, nothing on the future",
+        "future_token_invariance holds",
+        f"{three[0]} holds, {three[1]} holds, residual_ablation_max_output_delta out of bounds",
+        "reference_output_max_error holds",
+    ]
+    assert [part.why["zh"] for part in found.gate] == [
+        "'trace.npz'：五个数组齐全，weights 每行和为 1，未来位置为 0",
+        "future_token_invariance 满足",
+        f"{three[0]} 满足, {three[1]} 满足, residual_ablation_max_output_delta 越界",
+        "reference_output_max_error 满足",
+    ]
+
+
+def test_figures_that_overflow_leave_the_intermediates_missing(root: Path) -> None:
+    np.savez(root / "out" / "trace.npz", **TRACE | {"scores": [[1e308, -1e308], [1e308, 1e308]]})
+    found = checked(root)
+    assert not gate(found)["intermediates"]
+    assert found.gate[0].why["en"] == "'trace.npz': scaled is not scores / sqrt(d_k), d_k = 2, 3, ..."
+
+
 def test_without_a_repository_the_root_must_be_named(root: Path) -> None:
     (root / ".git").rmdir()
     found = checked(root)
-    assert any("--root" in line for line in problems(found))
+    assert problems(found) == [
+        "artifacts: the file lies in no Git repository: name the folder that holds the artifacts with --root"
+    ]
+    assert chinese(found) == ["artifacts：该文件不在任何 Git 仓库中：请用 --root 指定产物所在的目录"]
     unfilled = checked(root, RECORD.replace("out/trace.npz", "<path>"))
     assert problems(unfilled) == ["line 26: artifacts: <path> is not filled in"]
     checked(root)

@@ -29,8 +29,14 @@ def found(**changes: object) -> list[str]:
     arrays = attention() | {name: np.array(value, dtype=float) for name, value in changes.items()}
     with np.errstate(all="ignore"):
         listed = list(flaws(arrays))
-    assert all(flaw["zh"] for flaw in listed)
+    assert all(set(flaw) == {"en", "zh"} for flaw in listed)
     return [flaw["en"] for flaw in listed]
+
+
+def chinese(**changes: object) -> list[str]:
+    arrays = attention() | {name: np.array(value, dtype=float) for name, value in changes.items()}
+    with np.errstate(all="ignore"):
+        return [flaw["zh"] for flaw in flaws(arrays)]
 
 
 def test_the_worked_example_has_no_flaw() -> None:
@@ -73,18 +79,19 @@ def test_single_precision_has_no_flaw() -> None:
 def test_absent_arrays_are_named() -> None:
     arrays = attention()
     del arrays["masked"], arrays["output"]
-    assert [flaw["en"] for flaw in flaws(arrays)] == ["without masked, output"]
+    assert list(flaws(arrays)) == [{"en": "without masked, output", "zh": "缺少 masked, output"}]
 
 
 def test_maps_of_different_shapes_are_named() -> None:
-    listed = found(scores=np.ones((2, 3)))
-    assert listed == ["scores (2, 3) has not the shape of weights (2, 2)"]
+    wider = {"scores": np.ones((2, 3)), "masked": np.ones((3, 2))}
+    assert found(**wider) == ["scores (2, 3), masked (3, 2) has not the shape of weights (2, 2)"]
+    assert chinese(**wider) == ["scores (2, 3), masked (3, 2) 与 weights (2, 2) 形状不同"]
 
 
 @pytest.mark.parametrize("shape", [(4,), (1, 1), (0, 2), (3, 2), (0, 2, 2)])
 def test_weights_without_a_query_and_a_key_axis_are_refused(shape: tuple[int, ...]) -> None:
-    maps = dict.fromkeys(("scores", "scaled", "masked", "weights"), np.ones(shape))
-    assert found(**maps) == [f"weights {shape}: required [..., query, key], 2 <= queries <= keys"]
+    ones = dict.fromkeys(("scores", "scaled", "masked", "weights"), np.ones(shape))
+    assert found(**ones) == [f"weights {shape}: required [..., query, key], 2 <= queries <= keys"]
 
 
 @pytest.mark.parametrize("shape", [(2,), (3, 2), (2, 0), (1, 1, 2, 2), (2, 2, 2)])
@@ -92,12 +99,27 @@ def test_an_output_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
     assert found(output=np.ones(shape))[0].startswith(f"output {shape} does not fit weights (2, 2)")
 
 
+def maps(*extents: int) -> dict[str, Array]:
+    """The four maps of the example, repeated over these leading axes."""
+    return {
+        name: np.broadcast_to(attention()[name], (*extents, 2, 2)) for name in attention() if name != "output"
+    }
+
+
 @pytest.mark.parametrize("shape", [(1, 2, 2, 5), (1, 2, 10)])
 def test_an_output_may_come_by_head_or_with_heads_merged(shape: tuple[int, ...]) -> None:
-    maps = {
-        name: np.broadcast_to(attention()[name], (1, 2, 2, 2)) for name in attention() if name != "output"
-    }
-    assert found(**maps, output=np.ones(shape)) == []
+    assert found(**maps(1, 2), output=np.ones(shape)) == []
+
+
+def test_an_output_of_heads_alone_has_the_axes_of_its_weights() -> None:
+    assert found(**maps(3), output=np.ones((3, 2, 5))) == []
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 2, 0), (1, 2, 0)])
+def test_an_output_without_channels_is_refused(shape: tuple[int, ...]) -> None:
+    assert found(**maps(1, 2), output=np.ones(shape)) == [
+        f"output {shape} does not fit weights (1, 2, 2, 2): required [..., query, channel]"
+    ]
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -143,6 +165,42 @@ def test_fewer_queries_than_keys_are_the_last_ones() -> None:
 )
 def test_scaled_that_is_not_scores_over_the_root_of_a_width_is_refused(scaled: list[list[float]]) -> None:
     assert "scaled is not scores / sqrt(d_k), d_k = 2, 3, ..." in found(scaled=scaled)
+
+
+def test_scaled_may_be_as_far_off_as_single_precision_of_the_largest_score() -> None:
+    # 1e-5 of 100000 is 1. The two scores of 4 give 3 and 1 where 2 is half: least squares still finds one half.
+    assert (
+        found(
+            scores=[[2e5, 4], [4, 4]],
+            scaled=[[1e5, 3], [1, 2]],
+            masked=[[1e5, HIDDEN], [1, 1]],
+        )
+        == []
+    )
+    further = found(scores=[[2e5, 4], [4, 4]], scaled=[[1e5, 3.1], [0.9, 2]], masked=[[1e5, HIDDEN], [1, 1]])
+    assert further == ["scaled is not scores / sqrt(d_k), d_k = 2, 3, ..."]
+
+
+def test_scores_and_scaled_that_are_too_far_apart_for_any_width_are_refused() -> None:
+    # 1e-170 squared is below the smallest double: the width would be infinite.
+    tiny = np.array([[1e-20, 4e-20], [3e-20, 3e-20]])
+    masked = np.where(np.tri(2, dtype=bool), tiny, HIDDEN)
+    assert found(scores=attention()["scores"] * 1e150, scaled=tiny, masked=masked) == [
+        "scaled is not scores / sqrt(d_k), d_k = 2, 3, ..."
+    ]
+
+
+def test_scores_that_are_all_zero_have_no_scale() -> None:
+    masked = [[0, HIDDEN], [0, 0]]
+    assert found(scores=np.zeros((2, 2)), scaled=np.zeros((2, 2)), masked=masked) == [
+        "scaled is not scores / sqrt(d_k), d_k = 2, 3, ..."
+    ]
+
+
+def test_what_does_not_hang_together_is_also_said_in_chinese() -> None:
+    assert chinese(scaled=[[2, 8], [6, 6]])[0] == "scaled 不等于 scores / √d_k（d_k = 2, 3, …）"
+    assert chinese(masked=[[1, HIDDEN], [4, 4]]) == ["masked 在未遮罩处与 scaled 不同"]
+    assert chinese(weights=[[1, 0], [0.4, 0.6]]) == ["weights 不等于 softmax(masked)"]
 
 
 def test_masked_that_moves_a_visible_score_is_refused() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from faults.evidence_metrics import measures_of, metric_problems
-from faults.evidence_model import BOUNDS, Bound, Measure
+from faults.evidence_model import BOUNDS, Bound, Measure, Problem
 from faults.evidence_yaml import Tree, parse
 
+LEAK = "no_mask_future_prefix_influence"
 METRICS = """\
 - name: future_token_invariance
   expected: "< 1e-6 (v1)"
@@ -39,6 +40,10 @@ def changed(old: str, new: str) -> list[str]:
     problems = list(metric_problems(tree(old, new)))
     assert all(one.where["zh"] and one.what["zh"] for one in problems)
     return [f"{one.where['en']}: {one.what['en']}" for one in problems]
+
+
+def chinese(old: str, new: str) -> list[str]:
+    return [f"{one.where['zh']}：{one.what['zh']}" for one in metric_problems(tree(old, new))]
 
 
 def measured(old: str, new: str) -> tuple[Measure, ...]:
@@ -93,20 +98,23 @@ def test_a_metric_recorded_twice_is_ambiguous() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "verdict"),
+    ("old", "new", "actual", "en", "zh"),
     [
-        ("actual: 1.5", "actual: 1e-4", "holds"),
-        ("actual: 1.5", "actual: 1e-6", "out of bounds"),
-        ("actual: 1.5", "actual: many", "not a number"),
-        ("actual: 1.5", "actual: <recorded-value>", "not filled in"),
-        ("actual: 1.5", "actual: ''", "not filled in"),
-        ("actual: 1.5", "actual: [1]", "not filled in"),
-        ("name: no_mask_future_prefix_influence", "name: other", "not recorded"),
-        ("name: scale_ablation_max_weight_delta", "name: no_mask_future_prefix_influence", "ambiguous"),
+        ("actual: 1.5", "actual: 1e-4", 1e-4, "holds", "满足"),
+        ("actual: 1.5", "actual: 1e-6", 1e-6, "out of bounds", "越界"),
+        ("actual: 1.5", "actual: many", None, "not a number", "不是数值"),
+        ("actual: 1.5", "actual: <recorded-value>", None, "not filled in", "未填写"),
+        ("actual: 1.5", "actual: ''", None, "not filled in", "未填写"),
+        ("actual: 1.5", "actual: [1]", None, "not filled in", "未填写"),
+        ("  actual: 1.5\n", "", None, "not filled in", "未填写"),
+        ("name: no_mask_future_prefix_influence", "name: other", None, "not recorded", "未记录"),
+        ("name: scale_ablation_max_weight_delta", f"name: {LEAK}", None, "ambiguous", "有歧义"),
     ],
 )
-def test_each_metric_has_its_verdict_in_words(old: str, new: str, verdict: str) -> None:
-    assert measured(old, new)[2].verdict["en"] == verdict
+def test_each_metric_has_its_verdict_in_words(
+    old: str, new: str, actual: float | None, en: str, zh: str
+) -> None:
+    assert measured(old, new)[2] == Measure(BOUNDS[2], actual, {"en": en, "zh": zh})
 
 
 def test_a_figure_that_no_difference_can_have_is_named_as_such() -> None:
@@ -117,4 +125,35 @@ def test_a_figure_that_no_difference_can_have_is_named_as_such() -> None:
     assert changed("actual: 2\n", "actual: -2\n")[0] == path.format(output, -2.0, "")
     required = "metrics.{}.actual: found {}, required {}"
     assert changed("0.25", "0.001")[0] == required.format(weight, 0.001, "> 0.01 (chapter 7, template)")
+    assert changed("0.25", "0.0")[0] == required.format(weight, 0.0, "> 0.01 (chapter 7, template)")
     assert changed("0.25", "1.0") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("0.25", "1.5", "scale_ablation_max_weight_delta.actual：是 1.5，但这样的差值不小于 0且不大于 1"),
+        (
+            "actual: 2\n",
+            "actual: -2\n",
+            "residual_ablation_max_output_delta.actual：是 -2.0，但这样的差值不小于 0",
+        ),
+        ("3e-16", "many", "reference_output_max_error.actual：是 'many'，应为有限数值"),
+        (
+            '- name: future_token_invariance\n  expected: "< 1e-6 (v1)"\n  actual: 0.0\n',
+            "",
+            "future_token_invariance：有 0 条记录，应为 1 条",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_metric_is_also_said_in_chinese(old: str, new: str, line: str) -> None:
+    assert chinese(old, new)[0] == f"metrics.{line}"
+
+
+def test_metrics_must_be_a_list_of_mappings() -> None:
+    missing = {"en": "is missing", "zh": "缺少该字段"}
+    assert [one.what for one in metric_problems(None)] == [missing]
+    assert next(metric_problems([["a"]])) == Problem(
+        {"en": "metrics[0]", "zh": "metrics[0]"},
+        {"en": "required name, expected and actual", "zh": "应含 name、expected、actual"},
+    )
