@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from detectors.attention import slope
 from detectors.catalogue import DETECTORS
 from detectors.detector import Detector, Signal
 from detectors.diagnosis import Candidate, Expected, diagnose
@@ -82,6 +83,8 @@ class Checked:
     named: tuple[str, ...]
     patterns: Mapping[str, str]
     failures: tuple[str, ...]
+    scale: slope.Scale | None = None
+    """What the scores were multiplied by, where the contract on it is broken and one number says it."""
 
     @property
     def observed(self) -> int:
@@ -129,9 +132,10 @@ def check(
     )
     heads = subject.kind == "attention" or "heads" in subject.declares
     merged = _merged(findings, examinations, heads, "causal" in subject.declares)
-    candidates, named = _named(merged, table, relatives)
+    scale = _scale(subject, fixtures[-1]) if "slope" in merged.fired else None
+    candidates, named = _named(merged, table, relatives, scale)
     found = verdict(findings, bool(questions and "pre_norm" in questions))
-    return Checked(subject, found, findings, candidates, named, merged.patterns, merged.failures)
+    return Checked(subject, found, findings, candidates, named, merged.patterns, merged.failures, scale)
 
 
 def verdict(findings: Sequence[Finding], asked: bool = False) -> str:
@@ -169,6 +173,15 @@ def holes(subject: Subject, fixture: Fixture) -> tuple[int, ...]:
         return ()
     finite = np.isfinite(output).all(axis=-1).reshape(-1, output.shape[-2]).all(axis=0)
     return tuple(int(at) + 1 for at in np.flatnonzero(~finite))
+
+
+def _scale(subject: Subject, fixture: Fixture) -> slope.Scale | None:
+    """The scale as the most tokens show it; None where it cannot be told."""
+    try:
+        with np.errstate(all="ignore"):
+            return slope.found(Observation(subject, fixture))
+    except NotObservable:
+        return None
 
 
 def _widened(detector: Detector, roundoff: float) -> Detector:
@@ -257,7 +270,10 @@ def _merged(
 
 
 def _named(
-    merged: Examination, table: Iterable[Expected], relatives: Iterable[Expected]
+    merged: Examination,
+    table: Iterable[Expected],
+    relatives: Iterable[Expected],
+    scale: slope.Scale | None,
 ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
     """Candidates nearest first; equally near, one of the table comes before a relative and is named alone.
 
@@ -265,7 +281,7 @@ def _named(
     """
     unsteady = "repeatability" in merged.fired
     own, others = (
-        diagnose(merged, [row for row in rows if not unsteady or "repeatability" in row.fires])
+        diagnose(merged, [row for row in rows if not unsteady or "repeatability" in row.fires], scale)
         for rows in (table, relatives)
     )
     candidates = sorted([*own.candidates, *others.candidates], key=lambda candidate: candidate.distance)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from detectors.attention.slope import Scale
 from detectors.catalogue import BY_NAME
 from detectors.examination import Examination
 
@@ -12,6 +14,9 @@ PATTERN_WEIGHT = 1.5
 """A visibility pattern says more about which fault it is than most single detectors."""
 
 TIE = 1e-9
+
+SAME_SCALE = 0.05
+"""|ln| of a quotient below which two factors are one, as in the contract on the slope."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,8 @@ class Expected:
     variant: str
     fires: frozenset[str]
     patterns: Mapping[str, str]
+    factor: Callable[[int, int, int], float] | None = None
+    """What the scores are multiplied by, of heads, channels of one head, and keys; None where that is no number."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +54,30 @@ class Diagnosis:
         return tuple(found.fault for found in self.candidates if found.distance <= nearest + TIE)
 
 
-def diagnose(examination: Examination, table: Iterable[Expected]) -> Diagnosis:
-    """Ranks the faults by their nearest signature; a quiet examination names none."""
+def diagnose(examination: Examination, table: Iterable[Expected], scale: Scale | None = None) -> Diagnosis:
+    """Ranks the faults by their nearest signature; a quiet examination names none.
+
+    Where the scale was found, it parts the variants of one fault that look alike otherwise.
+    """
     if not examination.fired:
         return Diagnosis(())
-    return rank([(expected, distance(examination, expected)) for expected in table])
+    rows = list(table) if scale is None else by_scale(table, scale)
+    return rank([(expected, distance(examination, expected)) for expected in rows])
+
+
+def by_scale(table: Iterable[Expected], scale: Scale) -> list[Expected]:
+    """The rows of each fault in order of how well their factor agrees with the one found; the faults as they come."""
+    rows = list(table)
+    faults = list(dict.fromkeys(row.fault for row in rows))
+    return sorted(rows, key=lambda row: (faults.index(row.fault), _disagreement(row, scale)))
+
+
+def _disagreement(row: Expected, scale: Scale) -> float:
+    """0 for the factor found, 1 for a variant without one, above it |ln| of the quotient of another."""
+    if row.factor is None or not scale.factor > 0:
+        return 1.0
+    apart = abs(math.log(row.factor(scale.heads, scale.head_width, scale.keys) / scale.factor))
+    return 0.0 if apart < SAME_SCALE else 1 + apart
 
 
 def rank(distances: Iterable[tuple[Expected, float]]) -> Diagnosis:

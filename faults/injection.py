@@ -6,6 +6,7 @@ another thread, because patches in one process race; and reaches names that were
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -195,10 +196,13 @@ def _holders(wanted: Mapping[int, object]) -> Iterator[tuple[dict[str, Any], str
 def _modules() -> list[ModuleType]:
     loaded: Mapping[str, ModuleType] = dict(sys.modules)
     return [
-        module
-        for name, module in loaded.items()
-        if isinstance(module, ModuleType) and name.partition(".")[0] not in _STRANGERS
+        module for name, module in loaded.items() if isinstance(module, ModuleType) and not _strange(name)
     ]
+
+
+@functools.cache
+def _strange(name: str) -> bool:
+    return name.partition(".")[0] in _STRANGERS
 
 
 def patched(variant: Variant, run: Callable[..., Any], *arguments: Any) -> Any:

@@ -64,6 +64,8 @@ class Signature:
 
     fires: frozenset[str]
     patterns: Mapping[str, str] = field(default_factory=dict)
+    factor: Callable[[int, int, int], float] | None = None
+    """What the scores are multiplied by, of heads, channels of one head, and keys; None where it is not one number."""
 
 
 @dataclass(frozen=True)

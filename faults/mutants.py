@@ -51,7 +51,7 @@ def observe(
     mutant = Mutant(
         fault, variant, len(fixtures), [f for f, _ in pairs], [examination for _, examination in pairs]
     )
-    before = [output(fixture) for fixture in mutant.fixtures]
+    before = [baseline(fixture) for fixture in mutant.fixtures]
     try:
         _inject_and_examine(mutant)
     except Exception as error:  # the campaign goes on; the row says ERROR and the run fails
@@ -71,6 +71,11 @@ def _inject_and_examine(mutant: Mutant) -> None:
 def output(fixture: Fixture) -> Array:
     """The reference block's output for the fixture's tokens, [batch, token, channel]."""
     return reference.output(fixture)
+
+
+def baseline(fixture: Fixture) -> Array:
+    """The output before anything was injected, computed once: what every later variant leaves behind shows too."""
+    return fixture.once(output)
 
 
 def _restored(mutant: Mutant, before: Sequence[Array]) -> float:

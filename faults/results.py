@@ -24,9 +24,10 @@ NOTHING = "none"
 def expected(faults: Iterable[Fault]) -> tuple[Expected, ...]:
     """The table of expected signatures, one row per variant."""
     return tuple(
-        Expected(fault.name, variant.name, variant.signature.fires, variant.signature.patterns)
+        Expected(fault.name, variant.name, look.fires, look.patterns, look.factor)
         for fault in faults
         for variant in fault.variants
+        for look in [variant.signature]
     )
 
 
@@ -36,18 +37,23 @@ class Naming:
     def __init__(self, table: Sequence[Expected]) -> None:
         self._table = table
         self._known: dict[object, list[float]] = {}
+        self._names: dict[object, tuple[str, ...]] = {}
 
     def named(self, examination: Examination, without: tuple[str, str] | None = None) -> tuple[str, ...]:
         """The nearest faults, several for a tie; `without` leaves one (fault, variant) out of the table."""
-        rows = zip(self._table, self._distances(examination), strict=True)
+        look = (examination.fired, examination.told, tuple(sorted(examination.patterns.items())))
+        if (look, without) not in self._names:
+            self._names[look, without] = self._nearest(examination, look, without)
+        return self._names[look, without]
+
+    def _nearest(
+        self, examination: Examination, look: object, without: tuple[str, str] | None
+    ) -> tuple[str, ...]:
+        if look not in self._known:
+            self._known[look] = [distance(examination, row) for row in self._table]
+        rows = zip(self._table, self._known[look], strict=True)
         kept = [(row, apart) for row, apart in rows if (row.fault, row.variant) != without]
         return rank(kept).named if examination.fired else ()
-
-    def _distances(self, examination: Examination) -> list[float]:
-        key = (examination.fired, examination.told, tuple(sorted(examination.patterns.items())))
-        if key not in self._known:
-            self._known[key] = [distance(examination, row) for row in self._table]
-        return self._known[key]
 
 
 def variant_result(mutant: Mutant, naming: Naming, witness: Witness | None) -> VariantResult:

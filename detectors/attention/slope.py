@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,16 @@ from detectors.errors import NotObservable
 from detectors.observation import Observation
 
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """factor: what the scores were multiplied by, with that many heads, channels of one head, and keys."""
+
+    factor: float
+    heads: int
+    head_width: int
+    keys: int
 
 
 def measure(observation: Observation) -> float:
@@ -29,6 +40,20 @@ def measure(observation: Observation) -> float:
     if "any_width" in observation.subject.declares:
         pairs.append((wide, probes.wide_weights(observation)))
     return max(off(slope(*probes.query_key(fixture, d_k), weights), d_k) for d_k, weights in pairs)
+
+
+def found(observation: Observation) -> Scale:
+    """What the scores were multiplied by, at the fixture's own d_k.
+
+    Raises NotObservable where that cannot be told.
+    """
+    extents = observation.fixture.extents
+    if observation.subject.attention is None:
+        site = max(observation.sites(), key=_followed)
+        return Scale(site["gain"], extents.heads, site["head_width"], extents.tokens)
+    query, key = probes.query_key(observation.fixture, extents.head_width)
+    factor = slope(query, key, probes.weights(observation))
+    return Scale(factor, extents.heads, extents.head_width, extents.tokens)
 
 
 def _followed(site: Mapping[str, Any]) -> float:

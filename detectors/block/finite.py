@@ -24,7 +24,5 @@ DETECTOR = Detector(
     threshold=0.0,
     needs="call",
     measure=measure,
-    # What is not a number upsets everything that is measured further down.
-    weight=2.0,
     kinds=ANY,
 )

@@ -98,7 +98,7 @@ def witnesses(factor: Factor) -> Callable[[Any], bool]:
 
 def _by_factor(name: str, fires: set[str]) -> Variant:
     factor = FACTORS[name]
-    signature = Signature(frozenset({"slope", "heads", *fires}))
+    signature = Signature(frozenset({"slope", "heads", *fires}), factor=factor)
     return Variant(
         name, words.VARIANTS[name], {SCALE: by_factor(factor)}, "slope", signature, witnesses(factor)
     )
@@ -119,7 +119,10 @@ FAULT = fault(
         words.VARIANTS["after_softmax"],
         {ATTEND: after_softmax, ATTEND_BACKWARD: after_softmax_backward},
         "slope",
-        Signature(frozenset({"slope", "duplication", "rows", "zero_query", "first_token", "heads"})),
+        Signature(
+            frozenset({"slope", "duplication", "rows", "zero_query", "first_token", "heads"}),
+            factor=FACTORS["absent"],
+        ),
         witnesses(FACTORS["absent"]),
     ),
     Variant(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
+from detectors.attention.slope import Scale
 from detectors.catalogue import BY_NAME, DETECTORS
 from detectors.detector import Signal
 from detectors.diagnosis import PATTERN_WEIGHT, Diagnosis, Expected, diagnose, distance, rank
@@ -118,6 +119,48 @@ def test_two_variants_of_one_fault_are_no_tie() -> None:
     found = diagnose(examination({"future"}), table)
     assert found.named == ("mask",)
     assert found.candidates[0].variant == "zero"
+
+
+def factors(**factors: float | None) -> list[Expected]:
+    """Variants of one fault that look alike and multiply the scores by these numbers, after another fault's."""
+    made = [
+        Expected("scale", name, frozenset({"slope"}), {}, None if factor is None else lambda *_, f=factor: f)
+        for name, factor in factors.items()
+    ]
+    return [expected({"slope"}, "first"), *made]
+
+
+@pytest.mark.parametrize(
+    ("found", "variant"),
+    [
+        (1.0, "absent"),
+        (1.04, "absent"),
+        (0.25, "twice"),
+        (2.0, "reciprocal"),
+        # None of these numbers: what has no number of its own, and else the nearest.
+        (0.6, "blocks"),
+        (float("nan"), "absent"),
+        (-1.0, "absent"),
+    ],
+)
+def test_the_scale_that_was_found_parts_variants_that_look_alike(found: float, variant: str) -> None:
+    table = factors(absent=1.0, twice=0.25, blocks=None, reciprocal=2.0)
+    named = diagnose(examination({"slope"}), table, Scale(found, heads=2, head_width=4, keys=5))
+    assert [candidate.fault for candidate in named.candidates] == ["first", "scale"]
+    assert named.candidates[1].variant == variant
+    assert diagnose(examination({"slope"}), table).candidates[1].variant == "absent"
+
+
+def test_without_a_better_one_the_nearest_factor_is_named() -> None:
+    table = factors(absent=1.0, twice=0.25, reciprocal=2.0)
+    assert diagnose(examination({"slope"}), table, Scale(1.7, 2, 4, 5)).candidates[1].variant == "reciprocal"
+    assert diagnose(examination({"slope"}), table, Scale(0.1, 2, 4, 5)).candidates[1].variant == "twice"
+
+
+def test_a_nearer_signature_outweighs_the_scale() -> None:
+    table = [*factors(absent=1.0, twice=0.25), expected({"slope", "rows"}, "scale", "late")]
+    named = diagnose(examination({"slope", "rows"}), table, Scale(0.25, 2, 4, 5))
+    assert named.candidates[0].variant == "late"
 
 
 def test_a_quiet_examination_names_none_whatever_its_patterns() -> None:

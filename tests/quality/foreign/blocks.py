@@ -53,10 +53,10 @@ def chosen(fault: str, forms: Sequence[Form], salt: int) -> list[Form]:
 def said_of(fault: str, form: Any, nan_rows: bool) -> str:
     """The name that such a block gets.
 
-    A row that hides every key is NaN where the kernel is written so, and NaN drowns everything else. Heads that attend
-    to each other within one token show in a post-norm block only as tokens that do not.
+    A row that hides every key is NaN where the kernel is written so. Of many such rows no more can be said. Heads that
+    attend to each other within one token show in a post-norm block only as tokens that do not.
     """
-    if fault in ("flipped_triangle/diagonal_lost", "flipped_triangle/late_rows") and nan_rows:
+    if fault == "flipped_triangle/late_rows" and nan_rows:
         return "not_finite"
     if fault == "head_seq_swap/untransposed" and form.norm == "post":
         return "attention_disconnected"

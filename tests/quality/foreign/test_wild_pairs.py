@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 
 from faults import registry
 from tests.quality.foreign import score, wild
-from tests.quality.foreign.pairs import Pair, row
+from tests.quality.foreign.pairs import Pair, examined, row
 from tests.quality.foreign.unseen import UNSEEN
 
 REPORTS = {"F1": 11, "F2": 11, "F3": 23, "F4": 15, "F5": 10, "R": 55}
@@ -51,6 +52,31 @@ def test_the_families_are_told_apart() -> None:
     found = wild.named(wild.rows())
     by_family = {family: round(score.f1(family, found), 2) for family in sorted({name for name, _ in found})}
     assert score.macro_f1(found) >= FAMILIES, by_family
+
+
+SCALES = [pair for pair in wild.PAIRS if pair.report.startswith("F2")]
+
+
+@pytest.mark.parametrize("pair", SCALES, ids=lambda pair: pair.report)
+def test_wrong_scales_are_told_apart(pair: Pair) -> None:
+    assert row(pair).variant == pair.variant
+
+
+@pytest.mark.parametrize(
+    ("report", "factor"),
+    [
+        ("F2-028", lambda heads, width: 1),
+        ("F2-039", lambda heads, width: 1 / width),
+        ("F2-026", lambda heads, width: width**0.5),
+        ("F2-040", lambda heads, width: (heads * width) ** -0.5),
+    ],
+)
+def test_the_scale_that_was_found_is_told(report: str, factor: Callable[[int, int], float]) -> None:
+    (pair,) = [pair for pair in SCALES if pair.report == report]
+    found = examined(pair.wrong(), pair.declared).scale
+    assert found is not None
+    assert found.factor == pytest.approx(factor(found.heads, found.head_width), rel=1e-5)
+    assert examined(pair.right(), pair.declared).scale is None
 
 
 def test_macro_f1_is_the_mean_over_the_families_that_there_are() -> None:
