@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import platform
 import subprocess
@@ -50,6 +51,8 @@ class _Dumper(yaml.SafeDumper):
     """SafeDumper that knows `_Quoted`."""
 
 
+# Pairs keep their order, where a mapping would be sorted.
+_Dumper.add_representer(dict, lambda dumper, data: dumper.represent_dict(data.items()))
 _Dumper.add_representer(
     _Quoted, lambda dumper, data: dumper.represent_scalar("tag:yaml.org,2002:str", str(data), style='"')
 )
@@ -58,7 +61,7 @@ _Dumper.add_representer(
 def to_yaml(content: Mapping[str, Any]) -> str:
     """YAML in the order of the content; the commit id stays text for every reader."""
     quoted = {**content, "commit": _Quoted(content["commit"])}
-    return yaml.dump(quoted, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
+    return yaml.dump(quoted, Dumper=_Dumper, allow_unicode=True, width=math.inf)
 
 
 def commit(folder: Path) -> str:
@@ -67,10 +70,9 @@ def commit(folder: Path) -> str:
     The folder need not exist yet: the nearest one above it that does is asked.
     """
     here = next(place for place in (folder.resolve(), *folder.resolve().parents) if place.is_dir())
-    command = ["git", "rev-parse", "--verify", "--quiet", "HEAD"]
     try:
-        done = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=30, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+        done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True)
+    except OSError:
         return NO_COMMIT
     return done.stdout.strip() if done.returncode == 0 else NO_COMMIT
 
@@ -195,8 +197,9 @@ def _is_as_written(path: Path, known: Mapping[str, str]) -> bool:
 def _written_before(run: Path) -> dict[str, str]:
     """Name -> SHA-256 by an unchanged earlier run record, which stands for itself too; else nothing."""
     try:
-        raw = run.read_bytes() if run.is_file() and run.stat().st_size <= RUN_LIMIT else b""
-        content = json.loads(raw or b"{}")
+        if not run.is_file() or run.stat().st_size > RUN_LIMIT:
+            return {}
+        content = json.loads(run.read_bytes())
         genuine = content["kind"] == RUN_KIND and content["sha256"] == _own_digest(content)
         return {**content["files"], RUN: content["sha256"]} if genuine else {}
     # It may be anybody's file: whatever is wrong with it, it is not ours.

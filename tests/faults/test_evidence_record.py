@@ -9,6 +9,7 @@ import json
 import platform
 import subprocess
 import time
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 import yaml
 
+from faults import __version__
 from faults import evidence_record as records
 from faults.evidence import Measurement
 from faults.evidence_model import BOUNDS, NO_COMMIT, Measure
@@ -35,11 +37,28 @@ def measurement(figure: float = 1.0) -> Measurement:
 def test_the_record_has_every_field_of_the_template_in_its_order() -> None:
     record = records.record(measurement(), ORIGIN, "out/intermediates.npz")
     assert list(record) == FIELDS.split()
-    assert list(record["metrics"][0]) == ["name", "expected", "actual"]
+    assert record["metrics"][0] == {"name": "future_token_invariance", "expected": "< 1e-6", "actual": 0.0}
     assert record["cost"] == {"gross_usd": 0, "credit_usd": 0}
-    for one in record["licenses"]:
-        assert list(one) == ["source", "version", "license", "attribution", "redistribution"]
     assert record["known_failures"] == ["none in this run"]
+
+
+def test_the_record_names_the_licence_of_the_program_and_of_what_it_needs() -> None:
+    assert records.record(measurement(), ORIGIN, "x")["licenses"] == [
+        {
+            "source": "attention-faults: the program, and the synthetic tokens and weights it generates",
+            "version": __version__,
+            "license": "Apache-2.0",
+            "attribution": "the attention-faults authors",
+            "redistribution": "permitted under Apache-2.0; no third-party data is contained",
+        },
+        {
+            "source": "NumPy",
+            "version": np.__version__,
+            "license": "BSD-3-Clause",
+            "attribution": "the NumPy developers",
+            "redistribution": "not contained; installed separately",
+        },
+    ]
 
 
 def test_a_metric_out_of_bounds_is_a_known_failure() -> None:
@@ -69,6 +88,11 @@ def test_the_record_is_plain_yaml_that_says_what_was_given() -> None:
     assert text.count("\n") == 42
 
 
+def test_a_folder_may_have_a_name_in_any_script() -> None:
+    text = records.to_yaml(records.record(measurement(), ORIGIN, "证据/intermediates.npz"))
+    assert "\n- 证据/intermediates.npz\n" in text
+
+
 def test_the_environment_names_neither_machine_nor_user() -> None:
     found = records.environment()
     assert found.startswith("Python 3.")
@@ -80,6 +104,12 @@ def test_the_environment_names_neither_machine_nor_user() -> None:
     assert getpass.getuser() not in found
 
 
+def test_a_system_that_does_not_say_what_it_is_is_named_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "system", lambda: "")
+    versions = f"Python {platform.python_version()}, NumPy {np.__version__}"
+    assert records.environment() == f"{versions}, unknown system, CPU"
+
+
 def test_the_archive_holds_the_intermediates_and_is_the_same_each_time() -> None:
     raw = records.archive(measurement())
     with np.load(io.BytesIO(raw), allow_pickle=False) as found:
@@ -87,6 +117,17 @@ def test_the_archive_holds_the_intermediates_and_is_the_same_each_time() -> None
     assert records.archive(measurement()) == raw
 
 
+@pytest.fixture
+def tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Local time is nine hours ahead of UTC."""
+    with monkeypatch.context() as changed:
+        changed.setenv("TZ", "JST-9")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("tokyo")
 def test_the_time_is_utc_and_can_be_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     assert records.now() == "1970-01-02T00:00:00Z"
@@ -146,10 +187,32 @@ def test_the_run_record_says_that_it_proves_no_learning_and_names_no_time(tmp_pa
     )
 
 
+def test_the_run_record_says_what_ran_and_what_came_out() -> None:
+    run = records.run_record(measurement(), ORIGIN, {})
+    assert run.pop("sha256")
+    assert run.pop("statement")
+    assert len(run.pop("metrics")) == 5
+    assert run == {
+        "kind": "attention-faults.evidence-run.v1",
+        "program": {"name": "attention-faults", "version": __version__},
+        "commands": ["python -m faults evidence --seed 5"],
+        "commit": "0" * 40,
+        "environment": records.environment(),
+        "seed": 5,
+        "fixture": {"token": 2},
+        "files": {},
+    }
+
+
 def test_a_figure_that_is_no_number_is_written_as_a_word() -> None:
     run = records.run_record(measurement(float("nan")), ORIGIN, {})
     assert [one["actual"] for one in run["metrics"][1:3]] == [0.0, "nan"]
-    assert run["metrics"][2]["holds"] is False
+    assert run["metrics"][2] == {
+        "name": "no_mask_future_prefix_influence",
+        "required": "> 1e-5",
+        "actual": "nan",
+        "holds": False,
+    }
     json.dumps(run, allow_nan=False)
 
 
@@ -157,6 +220,20 @@ def test_files_of_an_earlier_run_are_ours(tmp_path: Path) -> None:
     assert records.foreign(tmp_path) == []
     written(tmp_path)
     assert records.foreign(tmp_path) == []
+
+
+def test_the_order_in_which_a_run_record_is_written_does_not_matter(tmp_path: Path) -> None:
+    run = written(tmp_path)
+    (tmp_path / records.RUN).write_text(json.dumps(dict(reversed(run.items()))))
+    assert records.foreign(tmp_path) == []
+
+
+def test_a_run_record_that_is_larger_than_any_of_ours_vouches_for_nothing(tmp_path: Path) -> None:
+    run = json.dumps(written(tmp_path))
+    (tmp_path / records.RUN).write_text(run.ljust(2**20))
+    assert records.foreign(tmp_path) == []
+    (tmp_path / records.RUN).write_text(run.ljust(2**20 + 1))
+    assert records.foreign(tmp_path) == list(records.FILES)
 
 
 @pytest.mark.parametrize("name", records.FILES)
