@@ -26,10 +26,11 @@ class InjectionError(FaultsError):
 class Injection:
     """What is patched, and how often each seam was called since the last `reset`."""
 
+    _originals: dict[Seam, Function]
+
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         self.calls: dict[Seam, int] = dict.fromkeys(variant.patches, 0)
-        self._originals: dict[Seam, Function] = {}
         self._undo: list[tuple[dict[str, Any], str, Function, Function]] = []
 
     @property
@@ -119,14 +120,14 @@ def unreached_copies(seam: Seam) -> list[str]:
     found = set()
     # No comprehension here: its own closure over `original` would be found as one more copy.
     for holder in gc.get_referrers(original):
-        if not _known(holder, modules, original):
+        if not _known(holder, modules):
             found.add(type(holder).__name__)
     return sorted(found)
 
 
-def _known(holder: object, modules: list[dict[str, Any]], original: Function) -> bool:
+def _known(holder: object, modules: list[dict[str, Any]]) -> bool:
     frames = type(holder).__name__ in ("frame", "generator")
-    return frames or any(holder is space for space in modules) or holder is original
+    return frames or any(holder is space for space in modules)
 
 
 _in_force: dict[str, list[Injection]] = {}
@@ -157,7 +158,7 @@ def _leave(injection: Injection) -> None:
 
 def _release(injection: Injection) -> None:
     if injection in _in_force.get(_CLAIM, ()):
-        _in_force.pop(_CLAIM, None)
+        del _in_force[_CLAIM]
 
 
 def in_force() -> Variant | None:

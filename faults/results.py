@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -36,7 +37,7 @@ class Naming:
 
     def __init__(self, table: Sequence[Expected]) -> None:
         self._table = table
-        self._known: dict[object, list[float]] = {}
+        self._known: dict[object, list[tuple[Expected, float]]] = {}
         self._names: dict[object, tuple[str, ...]] = {}
 
     def named(self, examination: Examination, without: tuple[str, str] | None = None) -> tuple[str, ...]:
@@ -50,9 +51,8 @@ class Naming:
         self, examination: Examination, look: object, without: tuple[str, str] | None
     ) -> tuple[str, ...]:
         if look not in self._known:
-            self._known[look] = [distance(examination, row) for row in self._table]
-        rows = zip(self._table, self._known[look], strict=True)
-        kept = [(row, apart) for row, apart in rows if (row.fault, row.variant) != without]
+            self._known[look] = [(row, distance(examination, row)) for row in self._table]
+        kept = [(row, apart) for row, apart in self._known[look] if (row.fault, row.variant) != without]
         return rank(kept).named if examination.fired else ()
 
 
@@ -100,7 +100,7 @@ def _reading(mutant: Mutant) -> Reading:
 
 def _measured(values: Iterable[float | None]) -> list[float]:
     """The values there are; NaN as infinite, since it fires and would be lost in min and max."""
-    return [value if value == value else float("inf") for value in values if value is not None]
+    return [value if value == value else math.inf for value in values if value is not None]
 
 
 def floor(fixtures: Iterable[Fixture]) -> float:
@@ -115,8 +115,9 @@ def fault_result(
 ) -> FaultResult:
     """One fault with its variants, and the name that its signals got most often; several where they tie."""
     names = Counter(naming.named(examination) for mutant in found for examination in mutant.faulty)
-    top = max(names.values(), default=0)
-    most = dict.fromkeys(name for named, count in names.items() if count == top for name in named)
+    most = dict.fromkeys(
+        name for named, count in names.items() if count == max(names.values()) for name in named
+    )
     return FaultResult(
         fault.name,
         fault.title,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -87,6 +88,15 @@ def test_a_function_in_the_locals_of_a_kept_traceback_is_no_copy() -> None:
     assert injection.unreached_copies(HOME) == []
 
 
+def test_a_function_in_the_locals_of_a_generator_that_waits_is_no_copy() -> None:
+    def wait(function: Function) -> Iterator[str]:
+        yield function.__name__
+
+    waiting = wait(module("seam_home").double)
+    assert next(waiting) == "double"
+    assert injection.unreached_copies(HOME) == []
+
+
 SEAMS = sorted({seam for _, variant in samples.CASES for seam in variant.patches}, key=str)
 
 
@@ -101,6 +111,12 @@ def test_no_copy_of_a_seam_of_the_reference_is_out_of_reach() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stdout.split(maxsplit=1) == [str(len(SEAMS)), "[]\n"]
+
+
+def test_a_module_that_may_not_be_imported_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "forbidden", None)
+    with inject(TENFOLD):
+        assert module("seam_home").double(1) == 20
 
 
 def test_copies_in_a_module_without_a_place_on_disk_are_reached(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from detectors.diagnosis import Expected
 from detectors.examination import Examination
 from detectors.fixtures import Extents, Fixture
 from faults import registry, results
-from faults.model import Fault, Status, Variant
+from faults.model import Fault, Status, Variant, Witness
 from faults.mutants import Mutant
 from tests.faults import samples
 from tests.faults.samples import examination, firing
@@ -110,7 +110,10 @@ def test_the_table_has_one_row_for_each_variant_with_its_signature() -> None:
     table = results.expected(registry.all_faults())
     assert [f"{row.fault}/{row.variant}" for row in table] == samples.CASE_NAMES
     signatures = [variant.signature for _, variant in samples.CASES]
-    assert [(row.fires, row.patterns) for row in table] == [(s.fires, s.patterns) for s in signatures]
+    assert [(row.fires, row.patterns, row.factor) for row in table] == [
+        (s.fires, s.patterns, s.factor) for s in signatures
+    ]
+    assert any(s.factor is not None for s in signatures)
 
 
 def test_a_row_counts_names_ties_and_names_without_its_own_signature() -> None:
@@ -138,6 +141,13 @@ def test_a_row_counts_fixtures_calls_and_kills_by_detector() -> None:
     assert (found.kills["reach"], found.kills["rows"], found.kills["slope"]) == (2, 1, 0)
     assert (found.observed["reach"], found.observed["rows"]) == (3, 2)
     assert found.reason == "missed on 1 of 3 witnessing fixtures"
+
+
+def test_a_row_keeps_the_words_the_restoration_and_the_witness_of_its_variant() -> None:
+    mutant, witness = made([firing("reach")]), Witness({"token": 2}, 3, "reach", 0.5)
+    mutant.restored = 0.25
+    found = results.variant_result(mutant, results.Naming(TABLE), witness)
+    assert (found.summary, found.restored, found.witness) == (samples.TEXT, 0.25, witness)
 
 
 def test_a_row_quotes_the_largest_healthy_and_the_smallest_faulty_value_of_its_lead() -> None:

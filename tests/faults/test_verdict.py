@@ -125,10 +125,17 @@ def test_a_bar_excuses_survivors_only(bad: VariantResult) -> None:
     assert verdict.exit_code(report([GOOD, bad]), 0.0) != 0
 
 
+def test_a_score_that_misses_its_bar_by_no_more_than_rounding_passes() -> None:
+    assert verdict.exit_code(report([SURVIVOR]), 1e-9) == 0
+    assert verdict.exit_code(report([SURVIVOR]), 2e-9) == 1
+
+
 def test_nothing_that_could_be_judged_is_no_pass_under_any_bar() -> None:
     for fail_under in (None, 0.0, 100.0):
         assert verdict.exit_code(report([ELSEWHERE]), fail_under) == 1
-        assert english(report([ELSEWHERE]), fail_under) == ["score n/a: no variant could be judged"]
+        assert verdict.problems(report([ELSEWHERE]), fail_under) == (
+            {"en": "score n/a: no variant could be judged", "zh": "得分 n/a：没有可判定的变体"},
+        )
 
 
 def test_a_good_report_has_no_problem() -> None:
@@ -190,6 +197,12 @@ def test_the_lines_on_what_is_alive_are_these_in_chinese() -> None:
     ]
 
 
+def test_a_control_without_details_ends_its_line_with_what_was_required() -> None:
+    assert verdict.problems(report([GOOD], controls=(Control("no_op", Status.ERROR, Status.KILLED),))) == (
+        {"en": "control no_op: killed, required: error", "zh": "对照 no_op：已杀死，应为出错"},
+    )
+
+
 def test_every_status_has_a_chinese_word_of_its_own() -> None:
     assert set(verdict.CHINESE) == set(Status)
     assert len(set(verdict.CHINESE.values())) == len(Status)
@@ -197,15 +210,23 @@ def test_every_status_has_a_chinese_word_of_its_own() -> None:
 
 def test_a_variant_that_is_caught_and_mostly_named_otherwise_fails_the_run() -> None:
     once = report([GOOD, row(variant="unnamed", named=1)])
-    assert english(once) == ["made_up/unnamed: named rightly on 1/2 fixtures only"]
+    assert verdict.problems(once) == (
+        {
+            "en": "made_up/unnamed: named rightly on 1/2 fixtures only",
+            "zh": "made_up/unnamed：仅在 1/2 个 fixture 上被正确认出",
+        },
+    )
     assert verdict.exit_code(once) == 1
 
 
 def test_a_fault_known_by_each_variants_own_signature_alone_fails_the_run() -> None:
     blind = report([row(named_without_own=1), row(variant="other", named_without_own=2)])
-    assert english(blind) == [
-        "made_up: named on 3/4 fixtures only when a variant's own signature is left out"
-    ]
+    assert verdict.problems(blind) == (
+        {
+            "en": "made_up: named on 3/4 fixtures only when a variant's own signature is left out",
+            "zh": "made_up：去掉变体自身的特征后，仅在 3/4 个 fixture 上被认出",
+        },
+    )
     assert verdict.exit_code(blind) == 1
 
 
