@@ -109,7 +109,7 @@ class Contract:
 
     name: str
     subject: Examined = field(repr=False)
-    expected: str = ""
+    expected: str
 
     def check(self) -> None:
         """Passes where the contract holds, skips where it says nothing or could not be observed, fails where it is
