@@ -87,7 +87,9 @@ def _mutated(project: Path, config: Settings, wanted: Wanted | None, say: Say) -
     say("mutants")
     if wanted is not None:
         # Which mutants are wanted may depend on the tests that reach them.
-        _live(project, pool.processors(), [NOBODY])
+        code = _call(project, ["-P", str(LIVE), str(pool.processors())], [NOBODY])
+        if not (project / finished.FOLDER / finished.STATS).exists():
+            return (_failed(code, project / finished.FOLDER / LOG),)
     broken = _live(project, pool.processors(), _names(project, config, wanted))
     late = [mutant.key for mutant in finished.read(project).mutants if mutant.status is Status.TIMEOUT]
     if late and not broken:

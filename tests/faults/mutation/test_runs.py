@@ -281,6 +281,18 @@ def test_a_partial_run_on_a_failing_baseline_is_broken(tools: Tools, monkeypatch
     assert (len(run.broken), record.read(tools.project).since) == (1, "main")
 
 
+def test_a_partial_run_ends_where_the_tests_that_should_tell_what_they_reach_fail(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(since, "touched", lambda folder, revision: Touched(frozenset(), frozenset()))
+    tools.exits = [0, 1]
+    runs.fresh(tools.project, Settings(), "main", "", said)
+    assert tools.calls == ["prepare", ["2", runs.NOBODY]]
+    assert [line["en"][:20] for line in runs.read(tools.project, Settings()).broken] == [
+        "mutmut ended with 1,"
+    ]
+
+
 def test_the_controls_are_part_of_every_partial_run(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(since, "touched", lambda folder, revision: Touched(frozenset(), frozenset()))
     tools.codes, tools.exits = [NONE, NONE, CODES], [0, 3, 0]
