@@ -119,7 +119,7 @@ UNMOVED: Mapping[Seam, Patch] = {
 }
 
 
-MIXED = {"batch", "future", "attention_branch", "order"}
+MIXED = {"batch", "future", "attention_branch"}
 """What breaks where the sequences of a batch change each other: everything that puts two inputs into one call."""
 
 
@@ -164,7 +164,7 @@ FAULT = fault(
     _variant(
         "stacked",
         {MERGE: stacked, MERGE_BACKWARD: stacked_backward},
-        MIXED | {"prefix"},
+        MIXED | {"prefix", "order"},
         {"block": "full"},
         witnesses=lambda extents: extents.heads > 1 and (extents.batch > 1 or extents.tokens > 1),
     ),
