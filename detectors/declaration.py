@@ -93,7 +93,7 @@ class Declaration:
             _whole(name, getattr(self, name), least, most)
         if (self.heads or 1) % (self.kv_heads or 1):
             raise Question(f"kv_heads: found {self.kv_heads}, required: a divisor of heads = {self.heads}")
-        if (self.width or self.heads or 1) % (self.heads or 1):
+        if self.width and self.width % (self.heads or 1):
             raise Question(f"heads: found {self.heads}, required: a divisor of width = {self.width}")
 
     @property
@@ -108,13 +108,15 @@ def _among(name: str, value: object, known: tuple[object, ...]) -> None:
         raise Question(f"{name}: found {value!r}, required: one of {listed}")
 
 
-def _whole(name: str, value: object, least: int, most: int) -> None:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if value is None or (isinstance(value, int) and whole and least <= value <= most):
+def _whole(name: str, value: Any, least: int, most: int) -> None:
+    if value is None:
         return
-    bound = f"at most {most}" if isinstance(value, int) and value > most else f"at least {least}"
-    why = f"; {LONELY[name]}" if value == 1 and whole and name in LONELY else ""
-    raise Question(f"{name}: found {value!r}, required: a whole number of {bound}{why}")
+    whole = type(value) is int  # True and False are no sizes
+    if not whole or value < least:
+        why = f"; {LONELY[name]}" if whole and value == 1 else ""
+        raise Question(f"{name}: found {value!r}, required: a whole number of at least {least}{why}")
+    if value > most:
+        raise Question(f"{name}: found {value!r}, required: a whole number of at most {most}")
 
 
 NAMES = tuple(field.name for field in fields(Declaration))
@@ -232,9 +234,8 @@ NORMED = "queries and keys are normalised before their product: the scale is ano
 
 def limits(declared: Declaration) -> dict[str, str]:
     """Contract -> why what was declared keeps it from being observed."""
-    found: dict[str, str] = {}
-    if declared.kind == "attention" and declared.positions in ("rope", "alibi"):
-        found |= dict.fromkeys(("slope", "duplication"), ROTATED)
+    rotated = declared.kind == "attention" and declared.positions in ("rope", "alibi")
+    found = dict.fromkeys(("slope", "duplication"), ROTATED) if rotated else {}
     if declared.positions == "alibi":
         found["zero_query"] = ROTATED
     if "sink" in declared.designs:

@@ -90,8 +90,8 @@ def _places(which: str, name: str, columns: int, turned: bool, grouped: float) -
     narrow = round(width * grouped)
     edges = (0, width, width + narrow, width + 2 * narrow)
     if edges[-1] == columns:
-        for part, first, last in zip("qkv", edges, edges[1:], strict=False):
-            yield f"{letter}{part}", Place(name, turned, first, last)
+        for at, part in enumerate("qkv"):
+            yield f"{letter}{part}", Place(name, turned, edges[at], edges[at + 1])
 
 
 def confirmed(places: Mapping[str, list[object]], weights: Mapping[str, Array], call: Call) -> set[str]:
@@ -101,14 +101,14 @@ def confirmed(places: Mapping[str, list[object]], weights: Mapping[str, Array], 
     Wk, with W2 = b2 = 0 none of W1. So a query that is really some head's share of a fused parameter is found out.
     """
     letters = {role[1:] for role in places}
-    rules = (("o", "qkv", "o"), ("v", "qk", "qkv"), ("2", "1", "12"))
+    rules = (("o", {"q", "k", "v"}, {"o"}), ("v", {"q", "k"}, {"q", "k", "v"}), ("2", {"1"}, {"1", "2"}))
     for silent, moved, doubted in rules:
         if silent in letters and not _hides(silent, moved, weights, call):
-            letters -= set(doubted)
+            letters -= doubted
     return {role for role in places if role[1:] in letters}
 
 
-def _hides(silent: str, moved: str, weights: Mapping[str, Array], call: Call) -> bool:
+def _hides(silent: str, moved: Iterable[str], weights: Mapping[str, Array], call: Call) -> bool:
     zeros = {role: np.zeros_like(weights[role]) for role in (f"W{silent}", f"b{silent}") if role in weights}
     changed = {role: _moved(weights[role]) for role in (f"W{letter}" for letter in moved) if role in weights}
     if not changed:

@@ -47,7 +47,7 @@ def test_separate_projections_and_their_biases_are_read() -> None:
     ]
     found = infer(parameters)
     assert sorted(found) == ["Wk", "Wo", "Wq", "Wv", "bk", "bo", "bq", "bv"]
-    assert found["bq"] == Place("self_attn.q_proj.bias", False)
+    assert found["bq"].as_list() == ["self_attn.q_proj.bias", False, 0, 0]
 
 
 APART = {
@@ -67,6 +67,26 @@ def test_six_weights_are_read_off_the_names_in_use(names: tuple[str, ...]) -> No
     assert {role: place.name for role, place in found.items()} == {
         role: f"{name}.weight" for role, name in zip(roles, names, strict=True)
     }
+
+
+def test_the_bias_of_a_fused_parameter_is_read_with_it() -> None:
+    found = infer([("self_attn.in_proj_bias", (36,), "MultiheadAttention")])
+    assert found == {
+        "bq": Place("self_attn.in_proj_bias", False, 0, 12),
+        "bk": Place("self_attn.in_proj_bias", False, 12, 24),
+        "bv": Place("self_attn.in_proj_bias", False, 24, 36),
+    }
+
+
+@pytest.mark.parametrize(
+    ("leaf", "shape"), [("scale", (8,)), ("weight", (8,)), ("weight", (8, 8, 3)), ("bias", (8, 8))]
+)
+def test_what_is_neither_a_matrix_nor_its_bias_plays_no_role(leaf: str, shape: tuple[int, ...]) -> None:
+    assert infer([(f"attn.q_proj.{leaf}", shape, "Linear")]) == {}
+
+
+def test_a_fused_parameter_that_heads_do_not_share_out_plays_no_role() -> None:
+    assert infer([("attn.qkv.weight", (35, 12), "Linear")]) == {}
 
 
 def test_columns_first_modules_are_not_turned() -> None:
@@ -124,6 +144,63 @@ def test_an_output_weight_that_is_none_is_found_out() -> None:
 
 def test_the_feed_forward_weights_in_another_order_are_found_out() -> None:
     assert kept(W1="W2", W2="W1") == {"Wq", "Wk", "Wv", "Wo"}
+
+
+PAIRS = [("Wo", "Wq"), ("Wo", "Wk"), ("Wo", "Wv"), ("Wv", "Wq"), ("Wv", "Wk"), ("W2", "W1")]
+
+
+@pytest.mark.parametrize(("silent", "moved"), PAIRS)
+def test_each_weight_alone_confirms_the_one_that_hides_it(silent: str, moved: str) -> None:
+    pair = {role: WEIGHTS[role] for role in (silent, moved)}
+    places: dict[str, list[object]] = {role: [role] for role in pair}
+    assert silent in confirmed(places, pair, lambda replaced: block({**WEIGHTS, **replaced}, {}))
+    # where another weight does what it is named for, it hides nothing
+    other = "Wo" if silent == "W2" else "W2"
+    swapped = {silent: other, other: silent}
+    found = confirmed(places, pair, lambda replaced: block({**WEIGHTS, **replaced}, swapped))
+    assert silent not in found
+
+
+@pytest.mark.parametrize("silent", ["Wo", "Wv", "W2"])
+def test_a_weight_is_confirmed_by_nothing_where_nothing_else_is_known(silent: str) -> None:
+    only = {silent: WEIGHTS[silent]}
+    assert confirmed({silent: [silent]}, only, lambda replaced: block({**WEIGHTS, **replaced}, {})) == set()
+
+
+def test_an_output_of_nothing_hides_everything() -> None:
+    pair = {role: WEIGHTS[role] for role in ("Wo", "Wq")}
+    places: dict[str, list[object]] = {role: [role] for role in pair}
+    # without a skip connection nothing is left behind a silent output weight
+    assert confirmed(places, pair, lambda replaced: X @ replaced["Wo"]) == {"Wo", "Wq"}
+
+
+@pytest.mark.parametrize(("change", "hidden"), [(0.009, True), (0.011, False)])
+def test_rounding_of_a_large_output_is_no_change(change: float, hidden: bool) -> None:
+    pair = {role: WEIGHTS[role] for role in ("Wo", "Wq")}
+    places: dict[str, list[object]] = {role: [role] for role in pair}
+    # up to 1e-4 of a hundred
+    found = confirmed(places, pair, lambda replaced: np.array([-100.0 - change * ("Wq" in replaced), 1.0]))
+    assert ("Wo" in found) is hidden
+
+
+@pytest.mark.parametrize(
+    ("size", "first"), [(2.0, 2 + 2 * 0.1257302), (-4.0, -4 + 4 * 0.1257302), (0.0, 0.1257302)]
+)
+def test_weights_are_moved_by_noise_of_their_own_size_the_same_in_every_run(
+    size: float, first: float
+) -> None:
+    moved: list[Array] = []
+
+    def call(replaced: Mapping[str, Array]) -> Array:
+        moved.extend(array for role, array in replaced.items() if role == "Wq")
+        return X
+
+    weights = {"Wo": np.ones((4, 4), "f4"), "Wq": np.full((4, 4), size, "f4")}
+    confirmed({role: [role] for role in weights}, weights, call)
+    (array,) = moved
+    assert array.dtype == np.float32
+    # 0.1257302 is the first standard normal number of NumPy's generator with seed 0
+    assert array[0, 0] == pytest.approx(first, abs=1e-6)
 
 
 def test_nothing_is_confirmed_by_numbers_that_are_none() -> None:
