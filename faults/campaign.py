@@ -21,15 +21,17 @@ Progress = Callable[[str], None]
 CONTROL_FIXTURES = 3
 
 
-def run(
-    faults: Sequence[Fault], examples: int = 100, seed: int = 0, progress: Progress | None = None
-) -> Report:
+def silent(line: str) -> None:
+    """Says nothing."""
+
+
+def run(faults: Sequence[Fault], examples: int, seed: int = 0, progress: Progress | None = None) -> Report:
     """The report of one campaign; partial, with `interrupted`, after a KeyboardInterrupt.
 
     `examples` fixtures are drawn; each fault gets all of them, its variants in turn. Nothing is injected when a
     detector fires on a healthy fixture: the report then shows the false alarm and no fault.
     """
-    campaign = Campaign(tuple(faults), examples, seed, progress or (lambda line: None))
+    campaign = Campaign(tuple(faults), examples, seed, progress or silent)
     try:
         campaign.run()
         return campaign.report()

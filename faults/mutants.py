@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,12 +52,13 @@ def observe(
     mutant = Mutant(
         fault, variant, len(fixtures), [f for f, _ in pairs], [examination for _, examination in pairs]
     )
-    before = [baseline(fixture) for fixture in mutant.fixtures]
+    for fixture in mutant.fixtures:
+        baseline(fixture)
     try:
         _inject_and_examine(mutant)
     except Exception as error:  # the campaign goes on; the row says ERROR and the run fails
         mutant.error = f"{type(error).__name__}: {error}"
-    mutant.restored = _restored(mutant, before)
+    mutant.restored = _restored(mutant)
     return mutant
 
 
@@ -78,9 +80,9 @@ def baseline(fixture: Fixture) -> Array:
     return fixture.once(output)
 
 
-def _restored(mutant: Mutant, before: Sequence[Array]) -> float:
+def _restored(mutant: Mutant) -> float:
     """Largest difference of any output, and of any signal on the first fixture, from before the fault."""
-    apart = [_difference(output(f), was) for f, was in zip(mutant.fixtures, before, strict=True)]
+    apart = [_difference(output(fixture), baseline(fixture)) for fixture in mutant.fixtures]
     if mutant.fixtures:
         apart += _apart(mutant.healthy[0], examined(mutant.fixtures[0]))
     # np.max, not max: a value that is no number must come through.
@@ -91,16 +93,16 @@ def _difference(now: Array, was: Array) -> float:
     """0.0 for the very same bits, else the largest difference; infinite where no number says how far."""
     if now.dtype == was.dtype and now.shape == was.shape and now.tobytes() == was.tobytes():
         return 0.0
-    apart = float(np.abs(now - was).max()) if now.shape == was.shape else float("inf")
-    return apart if apart > 0 else float("inf")
+    apart = float(np.abs(now - was).max()) if now.shape == was.shape else math.inf
+    return apart if apart > 0 else math.inf
 
 
 def _apart(before: Examination, after: Examination) -> list[float]:
-    pairs = zip(before.signals, after.signals, strict=True)
+    pairs = [(signal.value, after.value(signal.detector.name)) for signal in before.signals]
     return [
-        abs(was.value - now.value) if was.value is not None and now.value is not None else float("inf")
+        abs(was - now) if was is not None and now is not None else math.inf
         for was, now in pairs
-        if was.value != now.value
+        if was != now
     ]
 
 
@@ -108,25 +110,25 @@ def status(mutant: Mutant) -> Status:
     """How it ended, in this order: no fixture can witness it, a crash, never reached, caught everywhere, survived."""
     if not mutant.fixtures:
         return Status.NOT_APPLICABLE
-    if mutant.error or _crashed(mutant):
+    if mutant.error or _failures(mutant):
         return Status.ERROR
     if not all(mutant.activations):
         return Status.NO_COVERAGE
     return Status.KILLED if mutant.caught == len(mutant.fixtures) else Status.SURVIVED
 
 
-def _crashed(mutant: Mutant) -> str:
-    """What a call raised under a variant that is not expected to raise: the patch is broken, not the block."""
+def _failures(mutant: Mutant) -> list[str]:
+    """What calls raised under a variant that is not expected to raise: the patch is broken, not the block."""
     if "shape" in mutant.variant.signature.fires:
-        return ""
-    return next((examination.failures[0] for examination in mutant.faulty if examination.failures), "")
+        return []
+    return [failure for examination in mutant.faulty for failure in examination.failures]
 
 
 def reason(mutant: Mutant) -> str:
     """One line about a mutant that did not die; empty for one that did."""
     found = status(mutant)
     if found is Status.ERROR:
-        return mutant.error or f"a call failed that this variant should let pass: {_crashed(mutant)}"
+        return mutant.error or f"a call failed that this variant should let pass: {_failures(mutant)[0]}"
     if found is Status.NOT_APPLICABLE:
         return f"none of {mutant.generated} fixtures can witness it"
     if found is Status.NO_COVERAGE:

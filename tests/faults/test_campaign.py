@@ -53,6 +53,7 @@ def test_every_row_is_caught_on_all_its_witnesses_and_restored_to_the_bit(whole:
 
 def test_the_report_says_how_it_was_made(whole: Report) -> None:
     assert (whole.seed, whole.examples, whole.interrupted) == (0, EXAMPLES, False)
+    assert [kind.name for kind in whole.alone] == ["shape", "rows", "future"]
     assert [row["head_width"] for row in whole.symptoms] == list(symptoms.HEAD_WIDTHS)
     assert all(detector.fixtures <= EXAMPLES for detector in whole.detectors)
     assert {(control.name, control.expected, control.holds) for control in whole.controls} == {

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from faults import controls, verdict
-from faults.model import Function, Status
+from faults import controls, mutants, strategies, verdict
+from faults.model import Control, Function, Seam, Status
 from tests.faults import samples
 from tests.faults.small_campaigns import (
     SCALE,
@@ -15,6 +15,28 @@ from tests.faults.small_campaigns import (
     run,
     unchanged,
 )
+
+
+def test_the_no_op_survives_and_the_must_die_is_killed_by_the_reference() -> None:
+    fixtures = strategies.drawn(2, 0)
+    assert controls.run(fixtures, [mutants.examined(fixture) for fixture in fixtures]) == (
+        Control("no_op", Status.SURVIVED, Status.SURVIVED),
+        Control("must_die", Status.KILLED, Status.KILLED),
+    )
+
+
+def test_the_no_op_passes_on_what_it_is_given_and_the_must_die_gives_zeros() -> None:
+    assert controls.unchanged(lambda x, y: (x, y))(1, y=2) == (1, 2)
+    assert controls.disconnected(lambda weights, value: weights + value)(3.0, 4.0) == 0
+
+
+def test_a_control_that_could_not_be_injected_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    nowhere = {Seam("core.attention", "nothing"): unchanged}
+    monkeypatch.setattr(controls, "MUST_DIE", replace(controls.MUST_DIE, patches=nowhere))
+    fixtures = strategies.drawn(1, 0)
+    must_die = controls.run(fixtures, [mutants.examined(fixtures[0])])[1]
+    assert must_die.status is Status.ERROR
+    assert must_die.detail.startswith("InjectionError: seam core.attention.nothing: not found")
 
 
 def test_a_no_op_that_changes_something_is_reported_and_breaks_the_run(
@@ -37,8 +59,7 @@ def test_a_no_op_must_survive_with_the_very_same_bits(monkeypatch: pytest.Monkey
     monkeypatch.setattr(controls, "NO_OP", replace(controls.NO_OP, patches={SCALE: rounded}))
     report = run(samples.declared("missing_scale/absent"))
     no_op = report.controls[0]
-    assert (no_op.expected, no_op.holds) == (Status.SURVIVED, False)
-    assert no_op.detail == "survived, but not bit-identically"
+    assert no_op == Control("no_op", Status.SURVIVED, Status.KILLED, "survived, but not bit-identically")
     assert verdict.exit_code(report) == 3
 
 

@@ -14,6 +14,7 @@ from detectors.examination import examine
 from detectors.fixtures import Extents, Fixture
 from faults import injection, mutants, results, strategies, verdict
 from faults.model import Function, Seam, Signature, Status, Variant
+from faults.mutants import Mutant
 from tests.faults import samples
 from tests.faults.small_campaigns import (
     SCALE,
@@ -34,6 +35,17 @@ def test_a_patch_that_is_never_called_is_no_coverage_and_never_survived() -> Non
     assert row.activations == 0
     assert row.reason == "the patched code was not reached on 4 of 4 fixtures"
     assert verdict.exit_code(report) == 1
+
+
+def test_copies_that_no_injection_can_reach_are_named_where_a_patch_was_never_called() -> None:
+    seam = held(UNUSED)
+    kept = {"list": [seam], "dict": {"kept": seam}}
+    mutant = observed(samples.variant({UNUSED: unchanged}), Fixture(Extents(), 0))
+    assert mutants.reason(mutant) == (
+        "the patched code was not reached on 1 of 1 fixtures; "
+        "copies of it that cannot be replaced are kept in: dict, list"
+    )
+    assert kept
 
 
 def test_code_that_is_reached_on_some_fixtures_only_is_no_coverage_too() -> None:
@@ -84,6 +96,26 @@ def test_a_patch_that_raises_where_its_fault_would_not_is_an_error_and_no_kill()
     assert row.status is Status.ERROR
     assert "NameError: undefined_name" in row.reason
     assert verdict.exit_code(report) == 3
+
+
+def test_the_first_call_that_failed_is_the_reason() -> None:
+    variant, fixture = samples.variant({}), Fixture(Extents(), 0)
+    faulty = [samples.examination({}), replace(samples.examination({}), failures=("first", "second"))]
+    mutant = Mutant(samples.fault(variant), variant, 2, [fixture] * 2, [], faulty, [1, 1])
+    assert mutants.status(mutant) is Status.ERROR
+    assert mutants.reason(mutant) == "a call failed that this variant should let pass: first"
+
+
+def test_a_variant_that_is_caught_everywhere_has_no_reason_and_leaves_nothing_behind() -> None:
+    chosen = samples.variant({SCALE: lambda original: lambda scores, query: 3 * scores})
+    mutant = observed(chosen, Fixture(Extents(), 0))
+    assert (mutants.status(mutant), mutants.reason(mutant), mutant.restored) == (Status.KILLED, "", 0.0)
+
+
+def test_every_fixture_comes_with_its_healthy_examination() -> None:
+    variant = samples.variant({SCALE: unchanged})
+    with pytest.raises(ValueError, match="shorter"):
+        mutants.observe(samples.fault(variant), variant, [Fixture(Extents(), 0)], [])
 
 
 def broken_patch(original: Function) -> Function:
@@ -201,6 +233,7 @@ def test_a_fault_that_leaves_a_signal_changed_is_not_restored_though_the_outputs
         ([1.0, 2.5], 0.5),
         ([1.0, np.nan], np.inf),
         ([[1.0, 2.0]], np.inf),
+        ([1.0, 2.0, 3.0], np.inf),
         (np.array([1.0, 2.0], np.float32), np.inf),
     ],
 )
@@ -220,3 +253,4 @@ def test_a_signal_that_cannot_be_measured_any_more_is_not_restored() -> None:
     assert mutants._apart(before, after) == [float("inf")]
     assert mutants._apart(before, samples.examination({"rows": 0.25, "slope": 0.5})) == [0.25, 0.5]
     assert mutants._apart(before, before) == []
+    assert mutants._apart(samples.examination({"rows": 0.5}), samples.examination({"rows": 0.75})) == [0.25]
