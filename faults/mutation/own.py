@@ -14,7 +14,7 @@ from faults.model import Fault, Status, Variant
 from faults.mutation import edits, finished, processes, settings
 from faults.mutation.functions import change as changed
 from faults.mutation.functions import functions, renamed, rewritten
-from faults.mutation.model import Change, Mutant, Origin, Place
+from faults.mutation.model import Change, Mutant, Origin, Place, missed
 from faults.mutation.settings import Settings
 
 GENERATE = Path(__file__).with_name("generate.py")
@@ -202,7 +202,7 @@ def imported(project: Path, run: finished.Finished, tests: Tests) -> list[Progra
     return [
         Program(mutant, mutated_text(project, mutant), tests.stages(mutant.module))
         for mutant in run.mutants
-        if mutant.status is Status.SURVIVED and finished.mangled(mutant.key) in run.imported
+        if missed(mutant) and finished.mangled(mutant.key) in run.imported
     ]
 
 

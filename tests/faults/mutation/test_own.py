@@ -130,8 +130,8 @@ def test_last_come_the_selected_test_files_that_import_the_module_or_a_user_of_i
 def test_survivors_that_ran_at_import_are_run_anew(folder: Path) -> None:
     put(folder / "mutants/faults-imported.json", '["shop.box.x_larger", "shop.box.xǁBoxǁsize"]')
     tests = selection(folder)
-    (program,) = own.imported(folder, finished.read(folder), tests)
-    assert program.mutant.key == LARGER
+    program, other = own.imported(folder, finished.read(folder), tests)
+    assert (program.mutant.key, other.mutant.key) == (LARGER, TIMES)
     assert "if first >= second:" in program.text
     assert (program.path, program.stages) == ("shop/box.py", tests.stages("shop.box"))
     put(folder / "mutants/faults-imported.json", "[]")
