@@ -87,7 +87,7 @@ class Foreign:
 
     def subject(self, name: str) -> Subject:
         """The subject at every access level it gives."""
-        kind, framework = self.declared.kind or "block", self.declared.framework
+        kind, framework = str(self.declared.kind), self.declared.framework
         return Subject(
             name=name,
             call=None if kind == "attention" else self._model if kind == "model" else self._block,
@@ -101,7 +101,7 @@ class Foreign:
     def fixtures(self, seed: int = 0) -> list[Fixture]:
         """The smallest first."""
         most = self.declared.max_length or max(TOKENS)
-        heads = self.declared.heads or 0
+        heads = self.declared.heads or max(TOKENS)
         wanted = (*TOKENS, heads) if 2 <= heads <= 2 * max(TOKENS) else TOKENS
         return [self.fixture(count, seed=seed) for count in sorted({min(count, most) for count in wanted})]
 
@@ -109,14 +109,17 @@ class Foreign:
         """Tokens of the subject's own width or vocabulary; `heads` is 1 where it is not known."""
         return fixture(self.declared, tokens, batch, seed)
 
+    def _least(self) -> Fixture:
+        """As few tokens as a first look takes."""
+        return self.fixture(min(*TOKENS, self.declared.max_length or max(TOKENS)))
+
     def blocks(self) -> list[str]:
         """Names of the blocks inside a model that it calls with x alone; none for anything but a torch model."""
         names = self.described["blocks"]
         if self.declared.kind != "model" or not names:
             return []
-        x = self.fixture(min(TOKENS[0], self.declared.max_length or TOKENS[0])).x
         try:
-            found: list[str] = self._ask("blocks", [x], names=names)[0]["blocks"]
+            found: list[str] = self._ask("blocks", [self._least().x], names=names)[0]["blocks"]
         except (SubjectRaised, GuestError):
             return []
         if not found:
@@ -127,7 +130,7 @@ class Foreign:
 
     def _try(self) -> None:
         """One call, so that what cannot be used is known first: what a shape caused is a finding. Then the roles."""
-        fixture = self.fixture(min(TOKENS[0], self.declared.max_length or TOKENS[0]))
+        fixture = self._least()
         try:
             if self.declared.kind == "attention":
                 self._attention(*plain(fixture))
@@ -144,7 +147,7 @@ class Foreign:
     def _try_narrow(self, fixture: Fixture) -> None:
         options = {"own precision": True}
         self.narrow, note = precision.narrowed(
-            self.notes, lambda: self._ask("call", [fixture.x], roles={}, options=options)[1][0]
+            self.notes, lambda: self._ask("call", [fixture.x], options=options)[1][0]
         )
         self.notes += [note] if note else []
 
@@ -156,7 +159,7 @@ class Foreign:
             return
         declared = self.declared
         parameters = [(name, tuple(shape), holder) for name, shape, holder in self.described["parameters"]]
-        grouped = (declared.kv_heads or 1) / (declared.heads or 1) if declared.kv_heads else 1.0
+        grouped = declared.kv_heads / declared.heads if declared.kv_heads and declared.heads else 1.0
         self._places = {role: place.as_list() for role, place in roles.infer(parameters, grouped).items()}
         weights = self._read_or_forget()
         kept = roles.confirmed(self._places, weights, lambda replaced: self._block(fixture.x, replaced))
@@ -171,10 +174,9 @@ class Foreign:
             self._claims -= {"pre_norm", "sequential"}
 
     def _bounded(self, fixture: Fixture) -> bool:
-        size = fixture.dtype.type(LARGE)
-        twice, once = (self._block(fixture.x * factor, {}) for factor in (2 * size, size))
-        growth = float(np.abs(twice - once).max()) / LARGE
-        return growth < BOUNDED * float(np.abs(fixture.x).max())
+        far = fixture.x * fixture.dtype.type(LARGE)
+        growth = np.abs(self._block(2 * far, {}) - self._block(far, {})).max()
+        return bool(growth < BOUNDED * np.abs(far).max())
 
     # --- calls ---------------------------------------------------------------------------------------------------
 
@@ -232,8 +234,8 @@ class Foreign:
             if any(end.size != ends[0].size or not end.size or end.size % len(tokens) for end in ends):
                 return logits
             self.limits |= dict.fromkeys(("future", "prefix"), declaration.LAST)
-            logits = np.stack([end.reshape(len(tokens), -1) for end in ends], axis=1)
-        return layout.as_wide_as(logits, min(self.declared.vocab or 0, VOCABULARY))
+            logits = np.stack([end.reshape(len(tokens), end.size // len(tokens)) for end in ends], axis=1)
+        return layout.as_wide_as(logits, ids(self.declared))
 
     def _attention(self, query: Array, key: Array, value: Array) -> Array:
         """Values wider than d_k go through in parts: much code takes only as many channels as keys have."""
@@ -253,7 +255,7 @@ class Foreign:
         declared = self.declared
         by_letter = {"q": query, "k": key, "v": value}
         arrays = [layout.laid(by_letter[letter], declared.layout) for letter in declared.order]
-        arrays += layout.masks(declared, query.shape[-2], key.shape[-2], query.dtype)
+        arrays += layout.masks(declared, query, key)
         answer = self._call(arrays, options={"attention": self.described["attention"]})
         return layout.laid(answer, declared.layout) if answer.ndim == 4 else answer
 
@@ -261,7 +263,7 @@ class Foreign:
         if not self._places:
             return None
         arrays = self._ask("read", [], wanted=list(self._places.values()))[1]
-        return dict(zip(self._places, arrays, strict=True))
+        return {role: arrays[at] for at, role in enumerate(self._places)}
 
     def _read_or_forget(self) -> Mapping[str, Array]:
         """The weights; where they are no plain numbers, as after quantization, no role is known."""
@@ -287,9 +289,14 @@ def fixture(declared: Declaration, tokens: int, batch: int = 2, seed: int = 0) -
         head_width=(declared.width or 4 * heads) // heads,
         dtype=declared.dtype,
         norm_kind=declared.norm_kind,
-        vocab=min(declared.vocab or 0, VOCABULARY) if declared.kind == "model" else 0,
+        vocab=ids(declared) if declared.kind == "model" else 0,
     )
     return Fixture(extents, seed)
+
+
+def ids(declared: Declaration) -> int:
+    """How many token ids, and as many logits, are looked at."""
+    return min(declared.vocab or VOCABULARY, VOCABULARY)
 
 
 def load(host: Host, target: Target) -> dict[str, Any]:

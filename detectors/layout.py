@@ -23,9 +23,8 @@ def as_wide_as(logits: Array, vocab: int) -> Array:
 
 def parts(value: Array, width: int) -> list[Array]:
     """The value's channels, `width` at a time, the last part filled with zeros."""
-    missing = -value.shape[-1] % width
-    padded = np.concatenate([value, np.zeros((*value.shape[:-1], missing), value.dtype)], axis=-1)
-    return np.split(padded, padded.shape[-1] // width, axis=-1)
+    padded = np.pad(value, [(0, 0), (0, 0), (0, 0), (0, width)])
+    return [padded[..., at : at + width] for at in range(0, value.shape[-1], width)]
 
 
 def laid(array: Array, layout: str) -> Array:
@@ -33,15 +32,15 @@ def laid(array: Array, layout: str) -> Array:
     return array if layout == "bhtc" else array.swapaxes(1, 2)
 
 
-def masks(declared: Declaration, queries: int, keys: int, dtype: Any) -> list[Array]:
+def masks(declared: Declaration, query: Array, key: Array) -> list[Array]:
     """The causal mask [query, key] in the form the subject takes, as a fourth argument; none for most."""
     if declared.mask == "none":
         return []
+    queries, keys = query.shape[2], key.shape[2]
     seen = np.arange(keys) <= np.arange(keys - queries, keys)[:, None]
-    if declared.causal is False:
-        seen = np.ones_like(seen)
+    seen |= declared.causal is False
     if declared.mask == "additive":
-        return [np.where(seen, 0.0, -np.inf).astype(dtype)]
+        return [np.where(seen, 0.0, -np.inf).astype(query.dtype)]
     return [seen if declared.mask == "keep" else ~seen]
 
 
