@@ -116,7 +116,7 @@ class Reading:
         """log10(faulty / max(healthy, floor)) in decades; None where nothing faulty was measured."""
         if self.faulty is None or not self.faulty > 0:
             return None
-        return math.log10(self.faulty / max(self.healthy, floor)) if math.isfinite(self.faulty) else math.inf
+        return math.log10(self.faulty / max(self.healthy, floor))
 
 
 @dataclass(frozen=True)
