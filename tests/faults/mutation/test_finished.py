@@ -206,6 +206,31 @@ def test_a_damaged_list_of_it_breaks_the_run(tmp_path: Path, text: str) -> None:
     assert line.startswith("faults-imported.json: cannot be read as a file of mutmut (")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        ("faults-imported.json", "[3]", "ValueError: found 3, required is a name"),
+        ("mutmut-stats.json", '{"duration_by_test": {}}', "KeyError: 'tests_by_mangled_function_name'"),
+        (
+            "shop/box.py.meta",
+            '{"exit_code_by_key": {"a": "0"}}',
+            "ValueError: found '0', required is an exit code",
+        ),
+    ],
+)
+def test_what_was_found_is_said(tmp_path: Path, name: str, text: str, what: str) -> None:
+    folder = project(tmp_path)
+    put(folder / "mutants" / name, text)
+    assert f" ({what}); run it again" in broken(folder)[0]
+
+
+def test_the_seconds_of_a_mutant_may_be_missing(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    meta = {"exit_code_by_key": CODES, "durations_by_key": {LARGER: None, UNIT: 2}}
+    put(folder / "mutants/shop/box.py.meta", json.dumps(meta))
+    assert [mutant.seconds for mutant in finished.read(folder).mutants] == [None, 2.0, None]
+
+
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path) -> None:
     folder = project(tmp_path)
     put(folder / "mutants/mutmut-stats.json", "[")
