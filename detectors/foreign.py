@@ -167,7 +167,7 @@ class Foreign:
 
     def _ask_what_is_open(self, fixture: Fixture) -> None:
         declared = self.declared
-        if declared.heads is None and "heads" not in self._claims:
+        if declared.heads is None:
             self.questions["heads"] = HEADS
         if declared.norm is None and "pre_norm" in self._claims and self._bounded(fixture):
             self.questions |= dict.fromkeys(("pre_norm", "sequential"), NORM)
@@ -260,9 +260,10 @@ class Foreign:
         return layout.laid(answer, declared.layout) if answer.ndim == 4 else answer
 
     def _weights(self) -> Mapping[str, Array] | None:
-        if not self._places:
+        wanted = list(self._places.values())
+        if not wanted:
             return None
-        arrays = self._ask("read", [], wanted=list(self._places.values()))[1]
+        arrays = self._ask("read", [], wanted=wanted)[1]
         return {role: arrays[at] for at, role in enumerate(self._places)}
 
     def _read_or_forget(self) -> Mapping[str, Array]:

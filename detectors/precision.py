@@ -34,9 +34,10 @@ class Narrow:
 
 def narrowed(notes: Iterable[str], call: Callable[[], NDArray[Any]]) -> tuple[Narrow, str]:
     """What `call` gave, which runs in 16 bits, and a note about it; nothing where no note speaks of a conversion."""
-    kind = next((note.removesuffix(CONVERTED) for note in notes if note.endswith(CONVERTED)), "")
-    if not kind:
+    kinds = [note.removesuffix(CONVERTED) for note in notes if note.endswith(CONVERTED)]
+    if not kinds:
         return Narrow(), ""
+    kind = kinds[0]
     try:
         lost = float(np.mean(~np.isfinite(call())))
     except SubjectRaised as error:

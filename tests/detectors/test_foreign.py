@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from detectors import foreign
-from detectors.declaration import Question
+from detectors.declaration import Declaration, Question, limits
+from detectors.fixtures import Extents
 from detectors.foreign import Foreign, Target
 from detectors.host import SubjectRaised
 from detectors.testing import NO_TARGET, Here
@@ -59,7 +60,9 @@ def attention_of(foreign_: Foreign) -> Callable[[Array, Array, Array], Array]:
 )
 def test_attention_is_called_as_declared(declared: Mapping[str, Any], function: Any) -> None:
     query, key, value = qkv()
-    found = attention_of(held(function, kind="attention", **declared))(query, key, value)
+    made = held(function, kind="attention", **declared)
+    assert made.problem == ""
+    found = attention_of(made)(query, key, value)
     assert found == pytest.approx(SOUND(query, key, value), abs=1e-6)
 
 
@@ -149,10 +152,97 @@ def test_more_or_fewer_logits_than_ids_are_no_fault() -> None:
         assert found.sum(-1).tolist() == [[min(width, 7)] * 3]
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        # a number for each token, three numbers for two sequences, none at all, and more of them for every prefix
+        lambda ids: ids.astype("f4"),
+        lambda ids: np.ones(3, "f4"),
+        lambda ids: np.ones((2, 0), "f4"),
+        lambda ids: np.ones((2, 2 * ids.shape[1]), "f4"),
+    ],
+)
+def test_what_is_no_logits_of_the_last_token_is_handed_on_as_it_is(odd: Any) -> None:
+    made = held(odd, kind="model", vocab=7)
+    call, ids = made.subject("it").call, np.array([[1, 2, 3], [4, 5, 6]])
+    assert call is not None
+    assert call(ids, {}).tolist() == odd(ids).tolist()
+    assert made.limits == {}
+
+
+def test_a_model_that_answers_for_the_last_token_alone_shows_no_future() -> None:
+    made = held(lambda ids: running_mean(ids)[:, -1], kind="model", vocab=7, design="qk_norm")
+    call = made.subject("it").call
+    assert call is not None
+    assert call(np.array([[3], [4]]), {}) == pytest.approx(TABLE[[3, 4]][:, None])
+    last = "it answers for the last token alone: no later token was in the call"
+    assert made.limits == {**limits(made.declared), "future": last, "prefix": last}
+    assert set(made.limits) == {"future", "prefix", "slope", "duplication"}
+
+
+def test_of_a_large_vocabulary_a_thousand_ids_are_looked_at() -> None:
+    made = held(lambda ids: np.ones((*ids.shape, 5000), "f4"), kind="model", vocab=5000)
+    call = made.subject("it").call
+    assert call is not None
+    assert call(np.array([[1, 2]]), {}).shape == (1, 2, 1000)
+    assert made.fixtures()[0].extents.vocab == 1000
+
+
 def test_token_ids_stay_below_the_vocabulary_and_sequences_below_the_longest() -> None:
     subject = held(running_mean, kind="model", vocab=7, max_length=6)
     assert [fixture.extents.tokens for fixture in subject.fixtures()] == [5, 6]
     assert all(fixture.x.max() < 7 for fixture in subject.fixtures())
+
+
+@pytest.mark.parametrize(
+    ("heads", "longest", "tokens"),
+    [
+        (None, 32, [5, 9]),
+        (1, 32, [5, 9]),
+        (2, 32, [2, 5, 9]),
+        (18, 32, [5, 9, 18]),
+        (19, 32, [5, 9]),
+        (18, 12, [5, 9, 12]),
+        (18, 3, [3]),
+        # where the longest is not known, no more are asked than of anybody
+        (2, None, [2, 5, 9]),
+        (18, None, [5, 9]),
+    ],
+)
+def test_as_many_tokens_as_heads_come_besides(
+    heads: int | None, longest: int | None, tokens: list[int]
+) -> None:
+    made = held(mapping(width=2 * (heads or 1)), heads=heads, max_length=longest)
+    assert [fixture.extents.tokens for fixture in made.fixtures()] == tokens
+    assert {(fixture.extents.batch, fixture.seed) for fixture in made.fixtures()} == {(2, 0)}
+    assert {fixture.seed for fixture in made.fixtures(seed=3)} == {3}
+
+
+@pytest.mark.parametrize(
+    ("declared", "heads", "head_width"),
+    [
+        ({"kind": "attention"}, 3, 4),
+        ({"kind": "attention", "width": 6}, 1, 6),
+        ({"kind": "attention", "heads": 2}, 2, 4),
+        ({"kind": "block", "width": 12}, 1, 12),
+        ({"kind": "block", "width": 12, "heads": 4}, 4, 3),
+        ({"kind": "model", "vocab": 7}, 1, 4),
+    ],
+)
+def test_what_is_not_declared_of_the_sizes_is_unlike_any_other(
+    declared: Mapping[str, Any], heads: int, head_width: int
+) -> None:
+    sizes = {"heads": heads, "kv_heads": heads, "head_width": head_width, "vocab": declared.get("vocab", 0)}
+    found = foreign.fixture(Declaration(**declared), tokens=4, batch=1, seed=2)
+    assert found.extents == Extents(batch=1, tokens=4, dtype="float32", norm_kind="rms", **sizes)
+    assert found.seed == 2
+
+
+def test_fewer_key_value_heads_are_asked_as_declared() -> None:
+    declared = Declaration(kind="attention", heads=4, kv_heads=2, norm_kind="layer", dtype="float64")
+    found = foreign.fixture(declared, 4)
+    assert found.seed == held(mapping()).fixture(4).seed == 0
+    assert found.extents == Extents(batch=2, tokens=4, heads=4, kv_heads=2, head_width=4, norm_kind="layer")
 
 
 # --- blocks, weights, questions --------------------------------------------------------------------------------
@@ -211,7 +301,41 @@ def test_a_block_whose_output_does_not_grow_is_asked_for_the_place_of_its_norms(
     assert "pre_norm" not in held(mapping(call=bounded, norm="pre")).questions
 
 
+@pytest.mark.parametrize(
+    ("call", "asked"),
+    [
+        # what grows by less than a tenth of what its input does
+        (lambda x: x * np.float32(0.07), True),
+        (lambda x: x * np.float32(0.1), False),
+        (lambda x: x * np.float32(0.14), False),
+        # bounded, but far out only
+        (lambda x: 1000 * np.tanh(x), True),
+    ],
+)
+def test_a_tenth_of_a_plain_skips_growth_leaves_its_place_open(call: Any, asked: bool) -> None:
+    made = held(mapping(call=call))
+    assert made.questions == {
+        "heads": foreign.HEADS,
+        **(dict.fromkeys(("pre_norm", "sequential"), foreign.NORM) if asked else {}),
+    }
+    assert made.subject("it").declares.isdisjoint({"pre_norm", "sequential"}) is asked
+
+
+def test_attention_beside_a_block_is_called_by_itself() -> None:
+    query, key, value = qkv(heads=2)
+    found = attention_of(held(mapping(attention=SOUND, heads=2)))(query, key, value)
+    assert found == pytest.approx(SOUND(query, key, value), abs=1e-6)
+
+
+def test_what_attention_gives_in_another_shape_is_handed_on_as_it_is() -> None:
+    attention = attention_of(held(lambda q, k, v: v[0, 0], kind="attention", layout="bthc"))
+    query, key, value = qkv()
+    # heads and tokens have changed places: the first token of every head
+    assert attention(query, key, value).tolist() == value[0, :, 0].tolist()
+
+
 def test_an_unknown_number_of_heads_is_asked() -> None:
+    assert "heads" not in held(mapping(heads=2, design="sandwich")).questions
     assert held(mapping()).questions["heads"] == foreign.HEADS
     assert "heads" not in held(mapping(heads=2)).questions
 
@@ -276,6 +400,7 @@ def test_what_few_sequences_fail_on_too_is_raised_as_it_was() -> None:
 
 def test_a_subject_is_named_by_module_and_attribute() -> None:
     assert Target.parse("a.b:C.d", "C(1)") == Target("a.b", "C.d", "C(1)")
+    assert Target.parse("a:b:c") == Target("a:b", "c") == Target("a:b", "c", "")
     assert Target.parse("x/y.py:f").module == str(Path("x/y.py").absolute())
     for text in ("gpt", ":f", "gpt:"):
         with pytest.raises(Question, match="required: module:attribute"):
