@@ -116,10 +116,10 @@ def _allowed(values: Array) -> float:
 def _scaled_by_a_width(scores: Array, scaled: Array) -> bool:
     """True when scaled = scores / sqrt(d_k) for a whole number d_k above 1."""
     factor = (scores * scaled).sum() / (scores * scores).sum()
-    # Infinite where the factor is too small; no whole number is then near.
-    width = factor**-2.0
+    # Below 0 where the sign is turned, infinite where the factor is too small: no whole number above 1 is near.
+    width = 1 / (factor * abs(factor))
     whole = np.rint(width)
-    if not (factor > 0 and whole >= 2):
+    if not whole >= 2:
         return False
     return _close(width / whole, 1, WIDTH_TOLERANCE) and _close(scaled, scores * factor, _allowed(scaled))
 

@@ -150,6 +150,14 @@ def test_what_is_wrong_with_a_metric_is_also_said_in_chinese(old: str, new: str,
     assert chinese(old, new)[0] == f"metrics.{line}"
 
 
+def test_a_figure_or_a_bound_in_other_digits_is_none() -> None:
+    path = "metrics.reference_output_max_error"
+    assert changed("3e-16", "many") == [f"{path}.actual: found 'many', required a finite number"]
+    assert changed("expected: <= 1e-6", "expected: ０") == [
+        f"{path}.expected: found '０', required a bound such as \"<= 1e-6\""
+    ]
+
+
 def test_metrics_must_be_a_list_of_mappings() -> None:
     missing = {"en": "is missing", "zh": "缺少该字段"}
     assert [one.what for one in metric_problems(None)] == [missing]
