@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from detectors.fixtures import Extents, Fixture
 from faults import reference
 from faults.injection import inject
-from faults.model import Fault, Variant
+from faults.model import Fault, Seam, Variant
 from tests.faults import samples
 
 Array = NDArray[Any]
@@ -141,6 +142,56 @@ def test_a_faulty_gradient_differs_from_the_healthy_one(
         faulty = exact(fixture)
     assert apart(faulty, healthy) > APART
     assert apart(exact(fixture), healthy) == 0.0
+
+
+def softmax(scaled: Array) -> Array:
+    """Over the keys of one head; exact for large numbers too."""
+    powers = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+    normalised: Array = powers / powers.sum(axis=1, keepdims=True)
+    return normalised
+
+
+@pytest.mark.parametrize("size", [1.0, 40.0])
+def test_a_mask_after_the_softmax_has_its_gradient_for_one_head_alone_and_for_large_scores(
+    size: float,
+) -> None:
+    # At size 40 the rows of the scores are about 800 and -800: their exponentials are no numbers.
+    query, key = np.array([[size], [-size]]), np.array([[size / 2], [size / 2 + 0.01]])
+    value, grad, keep = np.array([[1.0], [3.0]]), np.array([[1.0], [2.0]]), np.array([[1, 0], [1, 1]])
+
+    def loss(query: Array, key: Array, value: Array) -> float:
+        return float((grad * ((softmax(query @ key.T) * keep) @ value)).sum())
+
+    variant = samples.declared("mask_adds_zero/after_softmax")
+    attend_backward = variant.patches[Seam("core.attention", "attend_backward")](len)
+    mask, scaled = np.where(keep, 0, -np.inf), query @ key.T
+    trace = SimpleNamespace(scaled=scaled[None], weights=(softmax(scaled) * keep)[None])
+    found = attend_backward(grad[None], query[None], key[None], value[None], mask, trace)
+    arrays = (query, key, value)
+    for at, gradient in enumerate(found):
+        for row in range(2):
+            move = np.zeros((2, 1))
+            move[row] = STEP
+            above, below = (
+                loss(*[array + sign * move * (at == other) for other, array in enumerate(arrays)])
+                for sign in (1, -1)
+            )
+            assert gradient[0, row, 0] == pytest.approx((above - below) / (2 * STEP), rel=1e-4, abs=1e-9)
+
+
+def test_a_scale_after_the_softmax_leaves_the_mask_to_the_sound_gradient() -> None:
+    def sound(*given: Any) -> tuple[Any, ...]:
+        assert given[4] == "mask"
+        return given[1], given[2], given[3]
+
+    backward = samples.declared("missing_scale/after_softmax").patches[
+        Seam("core.attention", "attend_backward")
+    ]
+    # d_k = 4: the query is doubled, and its gradient again.
+    trace = reference.example(5).trace()
+    found = backward(sound)(np.ones((1, 4)), np.ones((1, 4)), 3.0, 5.0, "mask", trace)
+    assert found[0].tolist() == [[4.0] * 4]
+    assert found[1:] == (3.0, 5.0)
 
 
 def test_just_these_variants_have_no_gradient_to_compare() -> None:

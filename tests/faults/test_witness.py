@@ -84,6 +84,17 @@ def test_the_smallest_witness_is_the_one_found_by_reasoning(name: str) -> None:
     assert Extents(**witness.extents) == BY_REASONING[name]
 
 
+@pytest.mark.parametrize(
+    ("heads", "tokens", "differ"), [(2, 2, True), (3, 4, True), (1, 2, False), (2, 1, False), (1, 1, False)]
+)
+def test_heads_and_tokens_can_be_confused_where_there_are_two_of_each(
+    heads: int, tokens: int, differ: bool
+) -> None:
+    for name in ("split", "merge", "both"):
+        chosen = samples.declared(f"head_seq_swap/{name}")
+        assert chosen.witnesses(rung(1, tokens, heads, heads, 1)) is differ
+
+
 def fires(variant: Variant, extents: Extents) -> bool:
     """Whether the variant's lead detector fires on this rung."""
     fixture = Fixture(extents, SEED)
