@@ -24,7 +24,7 @@ def silent(observation: Observation, sublayers: str) -> dict[str, Array]:
     Raises NotObservable where the subject's output weights cannot be written.
     """
     weights = observation.weights(*(f"W{which}" for which in sublayers))
-    roles = [f"{kind}{which}" for which in sublayers for kind in "Wb" if f"{kind}{which}" in weights]
+    roles = [f"{kind}{which}" for which in sublayers for kind in ("W", "b") if f"{kind}{which}" in weights]
     return {role: frozen(np.zeros_like(weights[role])) for role in roles}
 
 
@@ -49,7 +49,7 @@ def _after_feed_forward(observation: Observation) -> Array:
 
 
 def _run(observation: Observation, inputs: Array, weights: dict[str, Array]) -> Array:
-    return observation.block(inputs.reshape(-1, *inputs.shape[2:]), weights).reshape(inputs.shape)
+    return observation.block(frozen(np.concatenate(inputs)), weights).reshape(inputs.shape)
 
 
 def _inputs(fixture: Fixture) -> Array:

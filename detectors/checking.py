@@ -171,7 +171,7 @@ def holes(subject: Subject, fixture: Fixture) -> tuple[int, ...]:
         output = observation.output()
     except NotObservable:
         return ()
-    finite = np.isfinite(output).all(axis=-1).reshape(-1, output.shape[-2]).all(axis=0)
+    finite = np.isfinite(output).all(axis=(*range(output.ndim - 2), -1))
     return tuple(int(at) + 1 for at in np.flatnonzero(~finite))
 
 
@@ -226,10 +226,10 @@ def _finding(
     found, reason = reasons.against(detector)
     if found:
         return Finding(detector, None, found, reason, None)
-    fired = [(signal, fixture) for signal, fixture in zip(signals, fixtures, strict=True) if signal.fired]
+    fired = [at for at, signal in enumerate(signals) if signal.fired]
     if fired:
-        value = _worst(signal for signal, _ in fired)
-        return Finding(detector, value, BROKEN, reasons.given(detector), fired[0][1])
+        value = _worst(signals[at] for at in fired)
+        return Finding(detector, value, BROKEN, reasons.given(detector), fixtures[fired[0]])
     value = _worst(signals)
     if value is not None:
         return Finding(detector, value, HOLDS, reasons.given(detector), None)

@@ -55,7 +55,7 @@ def _block(observation: Observation) -> str:
     columns = influence.sources(observation.fixture.extents.tokens)
     reached = influence.reach(observation)
     ahead = np.array(columns) - np.arange(len(reached))[:, None]
-    alive = reached > np.where(ahead > 0, LEAKING, ALIVE)
+    alive = reached > np.where(np.sign(ahead) == 1, LEAKING, ALIVE)
     if not influence.visibility(observation).any():
         return NOTHING
     # The skip connection fills the diagonal of a block, whatever attention does there.
@@ -80,10 +80,10 @@ def _huge(observation: Observation) -> str:
 
 def _short(observation: Observation) -> str:
     if "cached" not in observation.subject.declares:
-        raise NotObservable("fewer queries than keys are not claimed")
+        raise NotObservable
     tokens = observation.fixture.extents.tokens
     weights = probes.short_weights(observation)
-    return pattern(_everywhere(weights), offset=tokens - weights.shape[-2])
+    return pattern(_everywhere(weights), offset=tokens - weights.shape[2])
 
 
 _LOOKS = {"block": _block, "attention": _attention, "huge": _huge, "short": _short}

@@ -20,8 +20,8 @@ EPSILON = 1e-5
 
 def output(fixture: Fixture, x: Array | None = None) -> Array:
     """[batch, token, channel]: x + Attention(Norm(x)), then + FFN(Norm(.)), causal, ReLU, no positions."""
-    weights = {role: array.astype(np.float64) for role, array in fixture.weights.items()}
-    tokens = (fixture.x if x is None else x).astype(np.float64)
+    weights = {role: np.asarray(array, np.float64) for role, array in fixture.weights.items()}
+    tokens = np.asarray(fixture.x if x is None else x, np.float64)
     return np.stack([_sequence(sequence, weights, fixture.extents) for sequence in tokens])
 
 
@@ -34,8 +34,8 @@ def _sequence(x: Array, weights: Mapping[str, Array], extents: Extents) -> Array
 
 def _norm(x: Array, weights: Mapping[str, Array], which: str, extents: Extents) -> Array:
     if extents.norm_kind == "layer":
-        x = x - x.mean(axis=-1, keepdims=True)
-    scaled = x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + EPSILON) * weights[f"gain{which}"]
+        x = x - x.mean(axis=1, keepdims=True)
+    scaled = x / np.sqrt((x**2).mean(axis=1, keepdims=True) + EPSILON) * weights[f"gain{which}"]
     shifted: Array = scaled + weights.get(f"shift{which}", np.zeros(1))
     return shifted
 

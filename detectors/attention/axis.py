@@ -8,7 +8,7 @@ from detectors import probes
 from detectors.detector import Detector
 from detectors.observation import Observation
 
-ROUNDING = 1e-3
+ROUNDING = 2.0**-10
 
 
 def measure(observation: Observation) -> float:
@@ -16,7 +16,7 @@ def measure(observation: Observation) -> float:
     if observation.subject.attention is None:
         return float(np.mean([not site["last_axis"] for site in observation.sites()]))
     weights = probes.weights(observation)
-    off_rows, off_columns = (np.abs(weights.sum(axis=axis) - 1).max(axis=-1) for axis in (-1, -2))
+    off_rows, off_columns = (np.abs(weights.sum(axis=axis) - 1).max(axis=-1) for axis in (3, 2))
     return float(np.mean((off_rows > ROUNDING) & (off_columns <= ROUNDING)))
 
 

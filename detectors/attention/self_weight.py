@@ -13,7 +13,7 @@ def measure(observation: Observation) -> float:
     """Share of the tokens whose own weight is 0 at moderate logits, where no visible weight can underflow."""
     if observation.subject.attention is None:
         return float(np.max([site["own"] for site in observation.sites()]))
-    own = np.diagonal(probes.weights(observation), axis1=-2, axis2=-1)
+    own = np.diagonal(probes.weights(observation), axis1=2, axis2=3)
     return float(np.mean(~(own > 0)))
 
 

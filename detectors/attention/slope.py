@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detectors import probes
+from detectors.declaration import NORMED
 from detectors.detector import Detector
 from detectors.errors import NotObservable
 from detectors.observation import Observation
@@ -58,13 +60,13 @@ def found(observation: Observation) -> Scale:
 
 def _followed(site: Mapping[str, Any]) -> float:
     if site["normalised"]:
-        raise NotObservable("queries and keys are normalised before their product: the scale is another one")
+        raise NotObservable(NORMED)
     return off(site["gain"], site["head_width"])
 
 
 def off(found: float, head_width: int) -> float:
     """|ln(slope * sqrt(d_k))|; infinite where the slope is not even positive."""
-    return abs(float(np.log(found * head_width**0.5))) if found > 0 else float("inf")
+    return abs(float(np.log(found * head_width**0.5))) if found > 0 else math.inf
 
 
 def slope(query: Array, key: Array, weights: Array) -> float:
@@ -72,10 +74,9 @@ def slope(query: Array, key: Array, weights: Array) -> float:
 
     Within a row ln(weight) = factor * q.k - constant, so the softmax's denominator drops out.
     """
-    products = (query.astype(np.float64) @ key.astype(np.float64).swapaxes(-1, -2)).reshape(-1, key.shape[-2])
-    rows = weights.astype(np.float64).reshape(products.shape)
-    seen = rows > 0
-    logs = np.log(rows, out=np.zeros_like(rows), where=seen)
+    products = np.matmul(query, key.swapaxes(2, 3), dtype=np.float64)
+    seen = weights > 0
+    logs = np.log(weights, out=np.zeros(weights.shape), where=seen, dtype=np.float64)
     count = np.maximum(seen.sum(axis=-1, keepdims=True), 1)
     spread = np.where(seen, products - (products * seen).sum(axis=-1, keepdims=True) / count, 0.0)
     total = float((spread * spread).sum())

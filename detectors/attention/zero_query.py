@@ -13,7 +13,7 @@ def measure(observation: Observation) -> float:
     """Distance of the output of an all-zero query from the running mean of the values."""
     fixture = observation.fixture
     query, key, value = plain(fixture)
-    counts = np.arange(1, fixture.extents.tokens + 1, dtype=fixture.dtype)[:, None]
+    counts = np.arange(1, fixture.extents.tokens + 1)[:, None]
     output = observation.attend(frozen(np.zeros_like(query)), key, value)
     return relative(output - np.cumsum(value, axis=2) / counts, value)
 

@@ -81,6 +81,36 @@ def test_a_threshold_is_a_number_that_a_signal_can_exceed(detector: Detector) ->
     assert detector.weight > 0
 
 
+THRESHOLDS = {
+    # counts, shares, and weights that nothing but a fault makes
+    0.0: {
+        "shape", "finite", "repeatability", "reach", "axis", "future_weight", "self_weight", "huge_logits",
+    },
+    # far above the rounding of float32
+    1e-6: {"future"},
+    1e-3: {
+        "batch", "prefix", "heads", "isolation", "order", "gradient_flow", "rows", "short_queries", "duplication",
+        "first_token", "zero_query",
+    },
+    1e-2: {"skip", "attention_branch", "feed_forward_branch"},
+    0.05: {"slope"},
+}  # fmt: skip
+
+WEIGHTS = {
+    2.0: {"shape", "skip", "gradient_flow", "feed_forward_branch", "order", "isolation", "slope"},
+    0.5: {"prefix", "first_token", "zero_query"},
+    0.25: {"heads"},
+}
+
+
+@by_name
+def test_what_breaks_a_contract_and_how_much_it_says_is_declared(detector: Detector) -> None:
+    (threshold,) = (number for number, names in THRESHOLDS.items() if detector.name in names)
+    assert detector.threshold == threshold
+    weights = [number for number, names in WEIGHTS.items() if detector.name in names]
+    assert detector.weight == (weights[0] if weights else 1.0)
+
+
 @by_name
 def test_a_detector_measures_with_the_access_it_says_it_needs_and_not_with_less(detector: Detector) -> None:
     fixture = Fixture(toy.EXTENTS, 0)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from detectors.detector import Detector, Signal
+from detectors.detector import Detector, Signal, inapplicable
+from detectors.subject import Subject
 
 
 def detector(threshold: float) -> Detector:
@@ -26,3 +28,19 @@ def test_a_threshold_of_zero_fires_on_the_smallest_number() -> None:
 
 def test_a_measurement_that_could_not_be_made_does_not_fire() -> None:
     assert not Signal(detector(0.0), None, "no access").fired
+    assert Signal(detector(0.0), None).reason == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "declares", "reason"),
+    [
+        ("block", {"causal", "cached"}, ""),
+        ("block", {"causal", "cached", "heads"}, ""),
+        ("block", {"heads"}, "not applicable: it assumes cached and causal"),
+        ("model", {"causal", "cached"}, "not for a subject of kind model"),
+    ],
+)
+def test_a_contract_says_nothing_about_what_it_is_not_for(kind: str, declares: set[str], reason: str) -> None:
+    made = replace(detector(0.0), assumes=frozenset({"causal", "cached"}))
+    subject = Subject("it", lambda x, weights: x, kind=kind, declares=frozenset(declares))
+    assert inapplicable(made, subject) == reason

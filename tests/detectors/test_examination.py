@@ -46,9 +46,17 @@ def test_what_could_not_be_measured_has_a_reason_and_no_value(sample: Fixture) -
     found = examine(toy.calls(lambda x: x), sample)
     signal = next(signal for signal in found.signals if signal.detector.name == "slope")
     assert (signal.value, signal.fired) == (None, False)
-    assert "attention cannot be called" in signal.reason
+    assert (
+        signal.reason == "the subject's attention cannot be called by itself, nor its operations be followed"
+    )
     assert "slope" not in found.observed
     assert found.value("slope") is None
+
+
+def test_what_does_not_apply_has_a_reason_and_no_value(sample: Fixture) -> None:
+    subject = replace(toy.calls(lambda x: x * np.nan), declares=frozenset())
+    found = measure(subject, sample, BY_NAME["future"])
+    assert found == Signal(BY_NAME["future"], None, "not applicable: it assumes causal")
 
 
 def test_nan_and_what_could_not_be_measured_tell_nothing() -> None:

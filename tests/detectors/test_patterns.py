@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from detectors import influence
 from detectors.fixtures import Extents, Fixture
 from detectors.observation import Observation
 from detectors.patterns import pattern, patterns
@@ -61,6 +63,8 @@ def test_a_mirrored_or_displaced_triangle_is_a_triangle(rows: tuple[str, ...]) -
         pytest.param(("x...", "xx..", "x.x.", "xxxx"), id="a hole in the past"),
         pytest.param(("x..x", "xx..", "xxx.", "xxxx"), id="one pair in the future"),
         pytest.param(("x...", "xx..", ".xx.", "..xx"), id="a window"),
+        pytest.param(("xx..", "xx..", "xxxx", "xxxx"), id="some of those one too far"),
+        pytest.param(("xxxx", ".xxx", "..xx", "...."), id="mirrored without one of the diagonal"),
     ],
 )
 def test_what_is_no_triangle_is_scrambled(rows: tuple[str, ...]) -> None:
@@ -153,6 +157,29 @@ def test_one_token_asks_nothing_of_fewer_queries() -> None:
 
 def test_looks_that_need_attention_are_left_out_without_it(sample: Fixture) -> None:
     assert patterns(Observation(toy.calls(lambda x: x), sample)) == {"block": "scrambled"}
+
+
+def test_looks_that_need_a_block_are_left_out_without_one(sample: Fixture) -> None:
+    by_itself = replace(toy.attends(toy.Toy().attention), call=None, kind="attention")
+    causal = {"attention": "causal", "huge": "causal", "short": "causal"}
+    assert patterns(Observation(by_itself, sample)) == causal
+    uncached = replace(by_itself, declares=frozenset({"causal"}))
+    assert patterns(Observation(uncached, sample)) == {"attention": "causal", "huge": "causal"}
+
+
+def test_a_thousandth_is_dead_and_a_millionth_no_leak(
+    sample: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    influences = np.full((5, 5), 1e-6) + np.tril(np.ones((5, 5)))
+    monkeypatch.setattr(influence, "reach", lambda observation: influences)
+    observation = Observation(toy.calls(running_mean), sample)
+    assert patterns(observation) == {"block": "causal"}
+    influences[4, 0] = 0.00101
+    assert patterns(observation) == {"block": "causal"}
+    influences[4, 0] = 1e-3
+    assert patterns(observation) == {"block": "scrambled"}
+    influences[4, 0], influences[0, 4] = 1, 1.01e-6
+    assert patterns(observation) == {"block": "scrambled"}
 
 
 def test_a_block_that_ignores_its_input_shows_nothing(sample: Fixture) -> None:

@@ -15,6 +15,20 @@ from tests.detectors import toy
 Array = NDArray[Any]
 
 
+def test_the_reference_is_computed_in_64_bits_whatever_the_fixture_has() -> None:
+    narrow = Fixture(replace(toy.EXTENTS, dtype="float32"), 0)
+    wide = Fixture(toy.EXTENTS, 0)
+    wide.weights = {role: array.astype(np.float64) for role, array in narrow.weights.items()}
+    found = plain_block.output(narrow)
+    assert found.dtype == np.float64
+    assert np.array_equal(found, plain_block.output(wide, narrow.x.astype(np.float64)))
+    assert np.array_equal(found, plain_block.output(narrow, narrow.x))
+
+
+def test_logits_beyond_what_an_exponential_holds_are_no_trouble() -> None:
+    assert np.isfinite(plain_block.output(Fixture(replace(toy.EXTENTS, gain=100.0), 0))).all()
+
+
 def by_hand(norm_kind: str = "layer") -> Fixture:
     """One head of two channels, two tokens, and weights small enough for mental arithmetic."""
     extents = Extents(batch=1, tokens=2, heads=1, kv_heads=1, head_width=2, hidden=2, norm_kind=norm_kind)

@@ -44,8 +44,10 @@ def test_with_the_identity_as_value_the_output_is_the_weight_matrix(
 
 
 def test_probes_use_the_number_of_heads_and_two_head_widths(sample: Fixture) -> None:
-    assert asked(sample, probes.weights)[0].shape == (1, 4, 5, 3)
-    assert asked(sample, probes.wide_weights)[0].shape == (1, 4, 5, 7)
+    for probe, width in ((probes.weights, 3), (probes.wide_weights, 7)):
+        query, key, _ = asked(sample, probe)
+        np.testing.assert_allclose(query, sample.draw("probe query", 1, 4, 5, width) * width**-0.25)
+        np.testing.assert_allclose(key, sample.draw("probe key", 1, 4, 5, width) * width**-0.25)
 
 
 @pytest.mark.parametrize(

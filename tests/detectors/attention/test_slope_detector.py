@@ -13,6 +13,7 @@ from detectors.attention import slope
 from detectors.errors import NotObservable
 from detectors.examination import measure
 from detectors.fixtures import Fixture
+from detectors.subject import Subject
 from tests.detectors import toy
 
 Array = NDArray[Any]
@@ -75,7 +76,36 @@ def test_a_scale_after_the_softmax_has_the_slope_of_none(sample: Fixture) -> Non
 
 def test_one_token_has_no_slope() -> None:
     fixture = Fixture(replace(toy.EXTENTS, tokens=1), 0)
-    assert "two positive weights" in toy.unseen(toy.Toy().subject(fixture), fixture, slope.DETECTOR)
+    reason = toy.unseen(toy.Toy().subject(fixture), fixture, slope.DETECTOR)
+    assert reason == "no row has two positive weights"
+
+
+SITE = {"gain": 0.5, "head_width": 4, "normalised": False}
+
+
+@pytest.mark.parametrize(
+    ("gains", "expected"),
+    [([0.5], 0.0), ([0.5, 1.0], math.log(2)), ([0.125, 0.5], math.log(4)), ([0.5, -0.5], math.inf)],
+)
+def test_of_operations_that_were_followed_the_worst_counts(
+    gains: list[float], expected: float, sample: Fixture
+) -> None:
+    subject = Subject("block", lambda x, w: x, sites=lambda x: [{**SITE, "gain": gain} for gain in gains])
+    assert measure(subject, sample, slope.DETECTOR).value == pytest.approx(expected)
+
+
+def test_normalised_queries_and_keys_have_no_scale_to_compare(sample: Fixture) -> None:
+    subject = Subject("block", lambda x, w: x, sites=lambda x: [{**SITE, "normalised": True}])
+    assert toy.unseen(subject, sample, slope.DETECTOR) == (
+        "queries and keys are normalised before their product: the scale is another one"
+    )
+
+
+def test_the_slope_is_computed_in_64_bits_whatever_the_arrays_have() -> None:
+    # 4097 * 4097 and 4097 * 4099 are odd and above 2^24: float32 holds neither
+    query, key = (array.astype("f4") for array in (heads_of([4097.0]), heads_of([4097.0], [4099.0])))
+    weights = heads_of([0.25, 0.75]).astype("f4")
+    assert slope.slope(query, key, weights) == pytest.approx(math.log(3) / (2 * 4097), rel=1e-12)
 
 
 def heads_of(*rows: list[float]) -> Array:
@@ -110,7 +140,7 @@ def test_the_slope_is_a_least_squares_fit() -> None:
 
 @pytest.mark.parametrize("row", [[1.0, 0.0], [0.0, 0.0], [np.nan, np.nan]])
 def test_a_row_with_fewer_than_two_positive_weights_has_no_slope(row: list[float]) -> None:
-    with pytest.raises(NotObservable, match="two positive weights"):
+    with pytest.raises(NotObservable, match=r"^no row has two positive weights$"):
         slope.slope(heads_of([1.0]), heads_of([0.0], [1.0]), heads_of(row))
 
 

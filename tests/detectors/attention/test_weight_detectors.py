@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from detectors.attention import axis, future_weight, huge_logits, rows, self_weight, short_queries
+from detectors.examination import measure
 from detectors.fixtures import Fixture
 from detectors.subject import Subject
 from tests.detectors import toy
@@ -152,7 +153,8 @@ def test_huge_logits_see_a_leak_beside_overflow(sample: Fixture) -> None:
 
 def test_huge_logits_call_nothing_but_nan_an_overflow(sample: Fixture) -> None:
     weights = np.where(np.tri(5, dtype=bool), 0.2, np.nan)
-    assert "overflow" in toy.unseen(constant(weights), sample, huge_logits.DETECTOR)
+    reason = toy.unseen(constant(weights), sample, huge_logits.DETECTOR)
+    assert reason == "weights are not finite at logits of 1e6: overflow"
 
 
 def test_huge_logits_let_nan_in_the_past_pass(sample: Fixture) -> None:
@@ -201,3 +203,29 @@ def test_axis_is_quiet_where_rows_sum_to_one_or_neither_does(sample: Fixture) ->
     assert toy.quiet(by_columns([], sample), sample, axis.DETECTOR) == 0
     assert toy.quiet(constant(np.eye(5)), sample, axis.DETECTOR) == 0
     assert toy.quiet(constant(np.full((5, 5), 0.5)), sample, axis.DETECTOR) == 0
+
+
+@pytest.mark.parametrize(
+    ("rows_off", "columns_off", "expected"),
+    [
+        # up to 2^-10 is rounding, on either side
+        (2.0**-10, 0.0, 0.0),
+        (2.0**-9, 0.0, 1.0),
+        (0.5, 2.0**-10, 1.0),
+        (0.5, 2.0**-9, 0.0),
+    ],
+)
+def test_axis_takes_a_thousandth_for_rounding(
+    rows_off: float, columns_off: float, expected: float, sample: Fixture
+) -> None:
+    weights = np.eye(5)
+    weights[0, 0] += columns_off
+    weights[0, 1], weights[1, 1] = rows_off - columns_off, 1 - rows_off + columns_off
+    # the first row is off by rows_off, the first column by columns_off, and no row or column by more
+    assert measure(constant(weights), sample, axis.DETECTOR).value == expected
+
+
+def test_axis_of_operations_that_were_followed_is_the_share_of_them(sample: Fixture) -> None:
+    sites = [{"last_axis": True}, {"last_axis": True}, {"last_axis": False}, {"last_axis": True}]
+    subject = Subject("block", lambda x, weights: x, sites=lambda x: sites)
+    assert toy.fired(subject, sample, axis.DETECTOR) == 0.25

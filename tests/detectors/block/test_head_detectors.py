@@ -110,19 +110,26 @@ def test_isolation_changes_one_head_of_wv_and_shows_the_merged_heads(sample: Fix
     np.testing.assert_array_equal(before["Wo"], np.eye(12))
     np.testing.assert_array_equal(after["Wo"], np.eye(12))
     assert not any(before[role].any() for role in ("bo", "W2", "b2"))
-    changed = np.any(after["Wv"] != sample.weights["Wv"], axis=0)
-    assert changed.tolist() == [True] * 3 + [False] * 3
+    moved = after["Wv"] - sample.weights["Wv"]
+    np.testing.assert_allclose(moved[:, :3], sample.draw("other head", 12, 3), atol=1e-15)
+    assert not moved[:, 3:].any()
 
 
 def test_one_key_value_head_leaves_no_channel_outside() -> None:
     fixture = Fixture(replace(toy.EXTENTS, kv_heads=1), 0)
-    assert "one key/value head" in toy.unseen(toy.Toy().subject(fixture), fixture, isolation.DETECTOR)
+    reason = toy.unseen(toy.Toy().subject(fixture), fixture, isolation.DETECTOR)
+    assert reason == "one key/value head: no channel lies outside it"
+
+
+def test_an_output_weight_that_is_not_square_shows_no_heads(sample: Fixture) -> None:
+    subject = Subject("it", lambda x, weights: x, {**sample.weights, "Wo": np.ones((6, 12))})
+    reason = toy.unseen(subject, sample, isolation.DETECTOR)
+    assert reason == "Wo is not square: the merged heads cannot be shown through it"
 
 
 def test_values_that_do_not_matter_are_not_observable(sample: Fixture) -> None:
-    assert "values are ignored" in toy.unseen(
-        writable(lambda x, weights: x, sample), sample, isolation.DETECTOR
-    )
+    reason = toy.unseen(writable(lambda x, weights: x, sample), sample, isolation.DETECTOR)
+    assert reason == "a change of Wv does not show: values are ignored"
 
 
 @pytest.mark.parametrize("module", [heads, isolation])
@@ -131,4 +138,6 @@ def test_nan_fires(module: Any, sample: Fixture) -> None:
 
 
 def test_isolation_needs_writable_weights(sample: Fixture) -> None:
-    assert "weights cannot be written" in toy.unseen(toy.calls(lambda x: x), sample, isolation.DETECTOR)
+    for module in (heads, isolation):
+        reason = toy.unseen(toy.calls(lambda x: x), sample, module.DETECTOR)
+        assert reason == "the subject's weights cannot be written"

@@ -61,14 +61,19 @@ def test_gradient_flow_does_not_mind_what_does_not_depend_on_x(sample: Fixture) 
 
 def test_gradient_flow_silences_both_branches(sample: Fixture) -> None:
     silenced: list[set[str]] = []
+    inputs: list[Array] = []
 
     def call(x: Array, weights: Mapping[str, Array]) -> Array:
         silenced.append(set(weights))
+        inputs.append(x)
         assert not any(array.any() for array in weights.values())
         return x
 
     toy.quiet(writable(call, sample), sample, gradient_flow.DETECTOR)
     assert silenced[-1] == {"Wo", "bo", "W2", "b2"}
+    moved, still = np.split(inputs[-1], 2)
+    np.testing.assert_array_equal(still, sample.x)
+    np.testing.assert_array_equal(moved, sample.x + sample.draw("change", 2, 5, 12))
 
 
 @pytest.mark.parametrize(

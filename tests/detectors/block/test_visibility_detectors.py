@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from detectors import influence
 from detectors.block import future, prefix, reach
 from detectors.detector import Detector
+from detectors.examination import measure
 from detectors.fixtures import Fixture
 from detectors.subject import Subject
 from tests.detectors import toy
@@ -96,7 +98,15 @@ def test_reach_is_one_where_tokens_keep_to_themselves(sample: Fixture) -> None:
 
 def test_reach_of_one_token_is_not_observable() -> None:
     fixture = Fixture(replace(toy.EXTENTS, tokens=1), 0)
-    assert "no past" in toy.unseen(toy.calls(lambda x: x), fixture, reach.DETECTOR)
+    assert toy.unseen(toy.calls(lambda x: x), fixture, reach.DETECTOR) == "one token: there is no past"
+
+
+def test_reach_takes_a_thousandth_of_the_median_for_dead(
+    sample: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for share, dead in ((1e-3, 1), (0.00101, 0)):
+        monkeypatch.setattr(influence, "reach", lambda observation, share=share: np.full((5, 5), share))
+        assert measure(toy.calls(lambda x: x), sample, reach.DETECTOR).value == dead
 
 
 @pytest.mark.parametrize(
@@ -121,7 +131,8 @@ def test_prefix_does_not_mind_the_past(sample: Fixture) -> None:
 
 def test_prefix_of_one_token_is_not_observable() -> None:
     fixture = Fixture(replace(toy.EXTENTS, tokens=1), 0)
-    assert "no shorter prefix" in toy.unseen(toy.calls(lambda x: x), fixture, prefix.DETECTOR)
+    reason = toy.unseen(toy.calls(lambda x: x), fixture, prefix.DETECTOR)
+    assert reason == "one token: there is no shorter prefix"
 
 
 @pytest.mark.parametrize("module", [future, reach, prefix])
