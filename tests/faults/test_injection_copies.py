@@ -113,6 +113,16 @@ def test_no_copy_of_a_seam_of_the_reference_is_out_of_reach() -> None:
     assert done.stdout.split(maxsplit=1) == [str(len(SEAMS)), "[]\n"]
 
 
+@pytest.mark.parametrize("name", ["json", "json.decoder"])
+def test_modules_of_packages_that_hold_no_copies_are_left_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    library: Any = module(name)
+    monkeypatch.setattr(library, "double", module("seam_home").double, raising=False)
+    with inject(TENFOLD):
+        assert library.double(1) == 2
+
+
 def test_a_module_that_may_not_be_imported_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "forbidden", None)
     with inject(TENFOLD):
