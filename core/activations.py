@@ -48,8 +48,8 @@ def gelu_backward(grad: FloatArray, x: FloatArray) -> FloatArray:
 def silu(x: ArrayLike) -> FloatArray:
     """Return x * sigmoid(x) = x / (1 + exp(-x)). Source: Elfwing et al. 2017, equation 6."""
     x = arrays.floats(x, "x")
-    y = _one_plus_decay(x)
-    return np.divide(x, y, out=y)
+    y: FloatArray = x / _one_plus_decay(x)
+    return y
 
 
 def silu_backward(grad: FloatArray, x: FloatArray) -> FloatArray:
@@ -75,7 +75,7 @@ def _gelu_tanh(x: FloatArray) -> FloatArray:
     inner *= GELU_CUBIC * GELU_SLOPE
     inner += GELU_SLOPE
     inner *= x
-    return np.tanh(inner, out=inner)
+    return np.tanh(inner)
 
 
 def _one_plus_decay(x: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def as_additive(mask: ArrayLike, scores_shape: tuple[int, ...], dtype: Floating)
             "a 0/1 mask becomes boolean with astype(bool)"
         )
     with np.errstate(over="ignore"):
-        additive: FloatArray = array.astype(dtype, copy=False)
+        additive: FloatArray = array.astype(dtype)
     if not (additive < np.inf).all():
         raise CoreError(
             f"mask holds NaN or +inf, or a number above the range of {np.dtype(dtype)}; 0 where a key may be "
@@ -95,12 +96,10 @@ def _additive(allowed: NDArray[Any], dtype: Floating) -> FloatArray:
 
 
 def _check_broadcast(shape: tuple[int, ...], scores_shape: tuple[int, ...]) -> None:
-    try:
-        fits = np.broadcast_shapes(shape, scores_shape) == scores_shape
-    except ValueError:
-        fits = False
-    if not fits:
-        raise CoreError(
-            f"mask has shape {shape}; one that broadcasts to the scores {scores_shape} "
-            "[batch, head, query, key] is required; insert axes of length 1"
-        )
+    with suppress(ValueError):
+        if np.broadcast_shapes(shape, scores_shape) == scores_shape:
+            return
+    raise CoreError(
+        f"mask has shape {shape}; one that broadcasts to the scores {scores_shape} "
+        "[batch, head, query, key] is required; insert axes of length 1"
+    )

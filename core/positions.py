@@ -49,7 +49,7 @@ def apply_token_and_position(
     table = arrays.ranked(position_table, "position_table", "position, channel")
     start, length = settings.whole(offset, "offset", least=0), tokens.shape[1]
     _check_table(table.shape, tokens.shape, start)
-    return tokens + table[start : start + length].astype(tokens.dtype, copy=False)
+    return tokens + table[start : start + length].astype(tokens.dtype)
 
 
 def _check_even(width: int) -> None:

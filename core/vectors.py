@@ -32,8 +32,8 @@ def self_information(p: float) -> float:
     Raises CoreError unless 0 < p <= 1.
     Source: Shannon 1948, "A Mathematical Theory of Communication", section 6.
     """
+    if not 0 <= p <= 1:
+        raise CoreError(f"p is {p}; a probability 0 < p <= 1 is required; normalise it first")
     if p == 0:
         raise CoreError("p is 0: an impossible event has no finite self-information; give 0 < p <= 1")
-    if not 0 < p <= 1:
-        raise CoreError(f"p is {p}; a probability 0 < p <= 1 is required; normalise it first")
     return -math.log2(p) + 0.0

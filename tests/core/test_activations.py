@@ -9,10 +9,25 @@ import pytest
 
 from core import activations
 from core.arrays import FloatArray
+from core.errors import CoreError
 
 
 def test_relu_keeps_the_positive() -> None:
     assert activations.relu([-2, 0, 3]).tolist() == [0.0, 0.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("function", "values", "name"),
+    [
+        (activations.relu, ([],), "x"),
+        (activations.gelu, ([],), "x"),
+        (activations.silu, ([],), "x"),
+        (activations.swiglu, ([1.0], []), "value"),
+    ],
+)
+def test_what_is_no_numbers_is_named(function: Callable[..., Any], values: Any, name: str) -> None:
+    with pytest.raises(CoreError, match=f"^{name} is empty"):
+        function(*values)
 
 
 def test_relu_has_no_slope_at_zero() -> None:

@@ -174,7 +174,10 @@ def test_the_input_is_left_as_it_was() -> None:
         (np.ones((1, 0, 4)), "x is empty"),
         (np.array([[["a"]]]), "x has dtype"),
         (np.ones((1, 3, 5)), "width is 5, heads 2"),
-        (np.ones((1, 3, 6)), r"Wq has shape \(4, 4\); \(6, 6\) is required; the roles are Wq \(6, 6\), bq \(6,\), Wk"),
+        (
+            np.ones((1, 3, 6)),
+            r"Wq has shape \(4, 4\); \(6, 6\) is required; the roles are Wq \(6, 6\), bq \(6,\), Wk",
+        ),
     ],
 )
 def test_an_input_that_does_not_fit_is_refused(x: Any, found: str) -> None:

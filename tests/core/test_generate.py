@@ -61,6 +61,14 @@ def test_parameters_without_biases_and_shifts_are_read_the_same_way() -> None:
     np.testing.assert_allclose(in_chunks([5, 4], bare, SMALL), full, rtol=0, atol=1e-12)
 
 
+def test_keys_are_cached_with_their_bias() -> None:
+    # The softmax does not see it, as it moves all scores of a query alike; whoever reads the cache does.
+    parameters = model.init_model(SMALL, seed=3)
+    moved = parameters.with_(**{"blocks.0.bk": np.asarray(parameters["blocks.0.bk"]) + 1.0})
+    caches = [generate.next_logits(TOKENS[:, :5], given, SMALL)[1] for given in (parameters, moved)]
+    np.testing.assert_allclose(caches[1].layers[0].key - caches[0].layers[0].key, 1.0, rtol=0, atol=1e-12)
+
+
 def test_grouped_heads_are_cached_once() -> None:
     config = replace(SMALL, block=GROUPED)
     _, cache = generate.next_logits(TOKENS[:, :5], model.init_model(config), config)

@@ -76,7 +76,11 @@ def test_masks_that_broadcast_are_accepted(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("shape", [(4, 3), (3, 1, 3, 4), (1, 2, 5, 3, 4), (2, 3, 4)])
 def test_masks_that_do_not_broadcast_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(CoreError, match=r"broadcasts to the scores \(2, 5, 3, 4\).* is required"):
+    with pytest.raises(
+        CoreError,
+        match=r"broadcasts to the scores \(2, 5, 3, 4\) \[batch, head, query, key\] is required; "
+        r"insert axes of length 1$",
+    ):
         masks.as_additive(np.zeros(shape), (2, 5, 3, 4), np.float64)
 
 
@@ -87,13 +91,17 @@ def test_a_mask_may_not_make_the_scores_larger() -> None:
 
 @pytest.mark.parametrize("mask", [np.array([[1, 0]]), np.array([["a", "b"]])])
 def test_a_mask_of_whole_numbers_is_ambiguous_and_refused(mask: Any) -> None:
-    with pytest.raises(CoreError, match=r"booleans \(True = may attend\) or additive floats"):
+    with pytest.raises(
+        CoreError,
+        match=r"booleans \(True = may attend\) or additive floats are required; "
+        r"a 0/1 mask becomes boolean with astype\(bool\)$",
+    ):
         masks.as_additive(mask, (1, 1, 2, 2), np.float64)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_an_additive_mask_with_nan_or_plus_infinity_is_refused(bad: float) -> None:
-    with pytest.raises(CoreError, match="NaN or \\+inf"):
+    with pytest.raises(CoreError, match=r"0 where a key may be attended and -inf elsewhere are required$"):
         masks.as_additive(np.array([[0.0, bad]]), (1, 1, 2, 2), np.float64)
 
 
@@ -103,7 +111,7 @@ def test_combined_masks_allow_what_all_of_them_allow() -> None:
 
 
 def test_combining_no_mask_is_refused() -> None:
-    with pytest.raises(CoreError, match="at least one is required"):
+    with pytest.raises(CoreError, match=r"^combine was given no mask; at least one is required$"):
         masks.combine()
 
 

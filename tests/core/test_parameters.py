@@ -98,6 +98,8 @@ def test_with_replaces_in_the_old_dtype_and_leaves_the_original() -> None:
 def test_with_refuses_unknown_roles_and_other_shapes() -> None:
     with pytest.raises(CoreError, match="no role 'c'"):
         sample().with_(c=[1.0])
+    with pytest.raises(CoreError, match=r"^b is empty"):
+        sample().with_(b=[])
     with pytest.raises(
         CoreError, match=r"b has shape \(3,\), \(2,\) is required; roles: W \(1, 2\), b \(2,\)"
     ):

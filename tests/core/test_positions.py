@@ -92,8 +92,13 @@ def test_addition_leaves_its_inputs_alone() -> None:
         (True, 4, np.float64, "seq_len is True"),
         (4, 0, np.float64, "d_model is 0"),
         (4, "8", np.float64, "d_model is '8'"),
-        (4, 5, np.float64, "d_model is 5"),
-        (4, 1, np.float64, "d_model is 1"),
+        (
+            4,
+            5,
+            np.float64,
+            "d_model is 5; an even width is required, as sine and cosine channels come in pairs; use 6",
+        ),
+        (4, 1, np.float64, "d_model is 1; an even width is required"),
         (4, 4, np.int64, "dtype is int64"),
         (4, 4, "words", "dtype is 'words'"),
     ],
@@ -112,8 +117,13 @@ def test_impossible_table_is_refused_in_one_line(seq_len: Any, d_model: Any, dty
         ((1, 2, 2), 3, "2 tokens from position 3 need 5 positions, the table has T_max = 4"),
         ((1, 1, 2), -1, "offset is -1"),
         ((1, 1, 2), 0.0, "offset is 0.0"),
-        ((1, 1, 3), 0, "position_table has 2 channels, token_vectors 3"),
-        ((4, 2), 0, "token_vectors"),
+        (
+            (1, 1, 3),
+            0,
+            "position_table has 2 channels, token_vectors 3; one width for both is required; "
+            "use a table of the model's width",
+        ),
+        ((4, 2), 0, "token_vectors has shape (4, 2), rank 2; rank 3 [batch, token, channel] is required"),
         ((1, 0, 2), 0, "token_vectors"),
     ],
 )
@@ -124,6 +134,12 @@ def test_input_that_the_table_cannot_place_is_refused(
         positions.apply_token_and_position(np.zeros(shape), np.zeros((4, 2)), offset)
     assert found in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_table_of_another_rank_is_refused() -> None:
+    message = r"^position_table has shape \(4,\), rank 1; rank 2 \[position, channel\] is required; "
+    with pytest.raises(CoreError, match=message):
+        positions.apply_token_and_position(np.zeros((1, 1, 2)), np.zeros(4))
 
 
 @pytest.mark.parametrize("tokens", [[["a", "b"]], [[1.0], [2.0, 3.0]], None, [[[1j, 2j]]]])

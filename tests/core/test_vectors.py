@@ -29,6 +29,16 @@ def test_dot_products_spread_with_the_root_of_the_channels_and_do_not_drift() ->
     assert abs(np.std(products) - 8.0) < 4 * 0.1
 
 
+def test_the_vector_that_is_none_is_named() -> None:
+    message = r"^{} has shape \(1, 1\), rank 2; rank 1 \[channel\] is required; add or merge axes"
+    with pytest.raises(CoreError, match=message.format("a")):
+        vectors.dot_product([[1.0]], [1.0])
+    with pytest.raises(CoreError, match=message.format("b")):
+        vectors.dot_product([1.0], [[1.0]])
+    with pytest.raises(CoreError, match=r"^a is empty"):
+        vectors.dot_product([], [1.0])
+
+
 @pytest.mark.parametrize(("p", "bits"), [(1.0, 0.0), (0.5, 1.0), (0.125, 3.0)])
 def test_self_information_counts_halvings(p: float, bits: float) -> None:
     assert vectors.self_information(p) == bits
@@ -36,7 +46,9 @@ def test_self_information_counts_halvings(p: float, bits: float) -> None:
 
 
 def test_self_information_names_the_impossible_event() -> None:
-    with pytest.raises(CoreError, match="p is 0: an impossible event"):
+    with pytest.raises(
+        CoreError, match=r"^p is 0: an impossible event has no finite self-information; give 0 < p <= 1$"
+    ):
         vectors.self_information(0.0)
 
 
