@@ -215,9 +215,10 @@ def _choice(node: ast.IfExp) -> Iterator[ast.expr]:
 
 
 def _argument(node: ast.Call) -> Iterator[ast.expr]:
-    """Each argument replaced by None."""
+    """Each argument replaced by None, where it is something else."""
     for at, argument in enumerate(node.args):
-        if not isinstance(argument, ast.Starred | ast.GeneratorExp):
+        nothing = isinstance(argument, ast.Constant) and argument.value is None
+        if not nothing and not isinstance(argument, ast.Starred | ast.GeneratorExp):
             changed = copy.deepcopy(node)
             changed.args[at] = ast.Constant(None)
             yield changed

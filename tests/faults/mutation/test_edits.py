@@ -127,6 +127,7 @@ def test_of_a_decorated_functions_defaults_all_are_changed() -> None:
         ("return None", []),
         ("return a if b else c", ["return a", "return c"]),
         ("return f(a, b)", ["return f(None, b)", "return f(a, None)"]),
+        ("return f(a, None)", ["return f(None, None)"]),
         ("return f(*a)", []),
         ("return f(b for b in a)", []),
         ("x: A[1] = a", []),
