@@ -197,8 +197,8 @@ class _Reasons:
     limits: Mapping[str, str]
     roundoff: float
 
-    def against(self, detector: Detector) -> tuple[str, str]:
-        """(verdict, reason) of a contract that is not asked; empty where it is."""
+    def against(self, detector: Detector) -> tuple[str, str] | None:
+        """(verdict, reason) of a contract that is not asked; None where it is."""
         if detector.needs != "attention" and self.subject.kind not in detector.kinds:
             return INAPPLICABLE, f"not for a subject of kind {self.subject.kind}"
         missing = sorted(detector.assumes - self.subject.declares)
@@ -211,8 +211,7 @@ class _Reasons:
             return UNSEEN, "its output has too few bits for it"
         if detector.needs == "attention" and self.subject.attention is None and self.subject.sites is None:
             return UNSEEN, UNREACHED
-        reason = self.limits.get(detector.name, "")
-        return (UNSEEN, reason) if reason else ("", "")
+        return (UNSEEN, self.limits[detector.name]) if detector.name in self.limits else None
 
     def given(self, detector: Detector) -> str:
         """Why the contract applies: the access it needs."""
@@ -223,9 +222,9 @@ class _Reasons:
 def _finding(
     detector: Detector, reasons: _Reasons, fixtures: Sequence[Fixture], signals: Sequence[Signal]
 ) -> Finding:
-    found, reason = reasons.against(detector)
-    if found:
-        return Finding(detector, None, found, reason, None)
+    refused = reasons.against(detector)
+    if refused:
+        return Finding(detector, None, *refused, None)
     fired = [at for at, signal in enumerate(signals) if signal.fired]
     if fired:
         value = _worst(signals[at] for at in fired)
@@ -255,7 +254,7 @@ def _merged(
     More tokens show a pattern better, and as many tokens as heads may show another. Without a known number of heads
     that number of tokens is nothing special.
     """
-    signals = tuple(Signal(finding.detector, finding.value, finding.reason) for finding in findings)
+    signals = tuple(Signal(finding.detector, finding.value) for finding in findings)
     patterns: dict[str, str] = {}
     for examination in examinations:
         for probe, word in examination.patterns.items():

@@ -73,11 +73,10 @@ def by_scale(table: Iterable[Expected], scale: Scale) -> list[Expected]:
 
 
 def _disagreement(row: Expected, scale: Scale) -> float:
-    """0 for the factor found, 1 for a variant without one, above it |ln| of the quotient of another."""
+    """|ln| of the quotient of its factor and the one found; a variant without one is as good as another within 5 %."""
     if row.factor is None or not scale.factor > 0:
-        return 1.0
-    apart = abs(math.log(row.factor(scale.heads, scale.head_width, scale.keys) / scale.factor))
-    return 0.0 if apart < SAME_SCALE else 1 + apart
+        return SAME_SCALE
+    return abs(math.log(row.factor(scale.heads, scale.head_width, scale.keys) / scale.factor))
 
 
 def rank(distances: Iterable[tuple[Expected, float]]) -> Diagnosis:

@@ -20,9 +20,8 @@ EPSILON = 1e-5
 
 def output(fixture: Fixture, x: Array | None = None) -> Array:
     """[batch, token, channel]: x + Attention(Norm(x)), then + FFN(Norm(.)), causal, ReLU, no positions."""
-    weights = {role: np.asarray(array, np.float64) for role, array in fixture.weights.items()}
     tokens = np.asarray(fixture.x if x is None else x, np.float64)
-    return np.stack([_sequence(sequence, weights, fixture.extents) for sequence in tokens])
+    return np.stack([_sequence(sequence, fixture.weights, fixture.extents) for sequence in tokens])
 
 
 def _sequence(x: Array, weights: Mapping[str, Array], extents: Extents) -> Array:

@@ -76,13 +76,12 @@ def slope(query: Array, key: Array, weights: Array) -> float:
     """
     products = np.matmul(query, key.swapaxes(2, 3), dtype=np.float64)
     seen = weights > 0
-    logs = np.log(weights, out=np.zeros(weights.shape), where=seen, dtype=np.float64)
     count = np.maximum(seen.sum(axis=-1, keepdims=True), 1)
-    spread = np.where(seen, products - (products * seen).sum(axis=-1, keepdims=True) / count, 0.0)
-    total = float((spread * spread).sum())
+    spread = (products - (products * seen).sum(axis=-1, keepdims=True) / count)[seen]
+    total = float(spread @ spread)
     if not total > 0:
         raise NotObservable("no row has two positive weights")
-    return float((spread * logs).sum()) / total
+    return float(spread @ np.log(weights[seen], dtype=np.float64)) / total
 
 
 DETECTOR = Detector(

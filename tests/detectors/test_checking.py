@@ -9,16 +9,23 @@ import numpy as np
 import pytest
 
 from detectors import checking
-from detectors.checking import Checked, check, holes, smallest
+from detectors.checking import Checked, check, holes, smallest, verdict
 from detectors.diagnosis import Expected
 from detectors.errors import DetectorError
 from detectors.fixtures import Fixture
+from detectors.host import SubjectRaised
 from detectors.subject import CLAIMS, Subject
 from tests.detectors import toy
 
 FIXTURES = [Fixture(replace(toy.EXTENTS, tokens=tokens), seed=1) for tokens in (3, 6)]
 LEAK = Expected("leak", "all", frozenset({"future", "prefix"}), {"block": "full"})
 OTHER = Expected("other", "some", frozenset({"reach"}), {})
+
+
+QUIET = {
+    "rows": 0.0, "future": 0.0, "own": 0.0, "gain": 0.5, "head_width": 4, "normalised": False, "last_axis": True,
+}  # fmt: skip
+"""An attention operation that was followed and has nothing wrong with it."""
 
 
 def sound(**changes: Any) -> Subject:
@@ -49,6 +56,7 @@ def test_a_broken_subject_is_named_after_what_it_looks_like() -> None:
     assert (found.verdict, found.named) == ("broken", ("leak",))
     assert [(one.fault, one.distance) for one in found.candidates] == [("leak", 0.0), ("other", 1.0)]
     assert {finding.detector.name for finding in found.broken} == {"future", "prefix"}
+    assert {finding.reason for finding in found.broken} == {"it can be called"}
     assert found.patterns == {"block": "full"}
 
 
@@ -59,6 +67,9 @@ def test_the_value_is_the_worst_over_the_fixtures_and_the_fixture_the_smallest()
     found = check(Subject("late", call), FIXTURES)
     assert found.finding("future").fixture is FIXTURES[1]
     assert check(leaky(), FIXTURES).finding("future").fixture is FIXTURES[0]
+    # one of three tokens, then four of six
+    for fixtures in (FIXTURES, FIXTURES[::-1]):
+        assert check(nan_at(1, 4, 5, 6), fixtures).finding("finite").value == pytest.approx(4 / 6)
     nan = check(toy.calls(lambda x: x * np.nan), FIXTURES).finding("prefix").value
     assert nan != nan
 
@@ -92,6 +103,79 @@ def test_an_open_question_leaves_a_subject_undecided_unless_something_is_broken(
     assert check(sound(declares=declares), FIXTURES, questions={"heads": "how many?"}).verdict == "sound"
 
 
+def test_attention_that_is_neither_called_nor_followed_is_not_observable() -> None:
+    found = check(leaky(), FIXTURES)
+    reason = "its attention can be neither called nor followed"
+    assert (found.finding("slope").verdict, found.finding("slope").reason) == ("not observable", reason)
+    followed = replace(leaky(), sites=lambda x: [QUIET])
+    finding = check(followed, FIXTURES).finding("slope")
+    assert (finding.verdict, finding.reason) == ("holds", "its operations could be followed")
+    # only what is about attention
+    assert check(followed, FIXTURES).finding("prefix").reason == "it can be called"
+
+
+def test_what_the_smallest_and_the_largest_show_is_one_examination() -> None:
+    def leaks_with(*tokens: int) -> Subject:
+        def call(x: Any, weights: Any) -> Any:
+            count = x.shape[1]
+            seen = np.ones((count, count)) if count in tokens else np.tri(count)
+            return np.einsum("ts,bsd->btd", seen / seen.sum(axis=1, keepdims=True), x)
+
+        return Subject("leaks", call)
+
+    for tokens in ((3,), (6,), (3, 6)):
+        assert check(leaks_with(*tokens), FIXTURES).patterns == {"block": "full"}
+    assert check(leaks_with(), FIXTURES).patterns == {"block": "causal"}
+
+
+def test_attention_by_itself_has_a_number_of_heads() -> None:
+    def attention(query: Any, key: Any, value: Any) -> Any:
+        return value if query.shape[1] == query.shape[2] else value[:, :1]
+
+    alone = Subject("square", None, attention=attention, kind="attention", declares=frozenset())
+    assert check(alone, FIXTURES).patterns["calls"] == "fail unless square"
+
+
+def test_where_the_output_changes_from_call_to_call_only_what_expects_that_is_a_candidate() -> None:
+    noise = np.random.default_rng(0)
+    noisy = Subject("noisy", lambda x, weights: x + noise.standard_normal(x.shape))
+    unsteady = Expected("unsteady", "one", frozenset({"repeatability"}), {})
+    found = check(noisy, FIXTURES, [LEAK, unsteady], relatives=[OTHER])
+    assert [one.fault for one in found.candidates] == ["unsteady"]
+
+
+def test_a_verdict_needs_no_question() -> None:
+    assert verdict(check(sound(), FIXTURES).findings) == "sound"
+
+
+def test_a_broken_scale_is_told_as_the_most_tokens_show_it() -> None:
+    fixtures = [*FIXTURES, Fixture(replace(toy.EXTENTS, tokens=7), seed=1)]
+    made = toy.Toy(factor=lambda heads, width: 1.0)
+
+    def attention(query: Any, key: Any, value: Any) -> Any:
+        np.exp(np.float64(1e4))  # overflows, which is no failure of the call
+        return made.attention(query, key, value)
+
+    unscaled = replace(made.subject(FIXTURES[0]), attention=attention)
+    rows = [
+        Expected("scale", name, frozenset({"slope", "duplication"}), {}, factor)
+        for name, factor in (("half", lambda *_: 0.5), ("absent", lambda *_: 1.0))
+    ]
+    found = check(unscaled, fixtures, rows)
+    assert found.scale is not None
+    assert found.scale.factor == pytest.approx(1)
+    assert (found.scale.heads, found.scale.head_width, found.scale.keys) == (4, 3, 7)
+    assert [one.variant for one in found.candidates] == ["absent"]
+
+
+def test_a_scale_that_holds_or_cannot_be_told_is_none() -> None:
+    assert check(sound(), FIXTURES).scale is None
+    # its weights are the same whatever its queries are: no factor is broken, and none can be told
+    blind = sound(attention=lambda query, key, value: value * np.nan)
+    assert check(blind, FIXTURES).scale is None
+    assert Checked(sound(), "sound", (), (), (), {}, ()).scale is None
+
+
 def test_a_limit_takes_one_contract_away() -> None:
     found = check(sound(), FIXTURES, limits={"slope": "positions"})
     assert (found.finding("slope").verdict, found.finding("slope").reason) == ("not observable", "positions")
@@ -102,6 +186,10 @@ def test_sixteen_bits_widen_thresholds_that_are_not_exact() -> None:
     assert found.finding("prefix").detector.threshold == 2.0**-4
     assert found.finding("future").detector.threshold == 1e-6
     assert found.finding("attention_branch").reason == "its output has too few bits for it"
+    # alone a third of the tokens come out 0.02 smaller
+    coarse = Subject("coarse", lambda x, weights: x * (1 + 0.005 * x.shape[1]))
+    assert verdicts(check(coarse, FIXTURES))["prefix"] == "broken"
+    assert verdicts(check(coarse, FIXTURES, roundoff=2.0**-7))["prefix"] == "holds"
 
 
 def test_a_subject_broken_only_at_extremes_is_fragile() -> None:
@@ -122,8 +210,18 @@ def test_failures_say_what_the_subject_raised() -> None:
 
     found = check(Subject("raises", raises), FIXTURES)
     assert found.failures[0] == "ValueError: boom"
-    assert found.finding("future").reason == "the call failed: ValueError: boom"
+    future = found.finding("future")
+    assert (future.verdict, future.reason) == ("not observable", "the call failed: ValueError: boom")
     assert found.verdict == "broken"
+
+
+def test_failures_of_somebodys_code_are_said_without_what_carried_them_here() -> None:
+    def raises(x: Any, weights: Any) -> Any:
+        raise SubjectRaised("ValueError: boom (mine.py, line 3)")
+
+    found = check(Subject("raises", raises), FIXTURES)
+    assert found.failures[0] == "ValueError: boom (mine.py, line 3)"
+    assert found.finding("future").reason == "the call failed: ValueError: boom (mine.py, line 3)"
 
 
 def test_without_a_number_of_heads_no_number_of_tokens_is_special() -> None:
@@ -169,7 +267,16 @@ def test_a_witness_has_one_token_where_only_that_will_do() -> None:
     subject = Subject("lonely", call)
     found = smallest(subject, check(subject, lonely).finding("finite"))
     assert found is not None
-    assert found.extents.tokens == 1
+    assert (found.extents.tokens, found.extents.batch) == (1, 1)
+
+
+def test_a_witness_is_no_longer_than_what_was_seen() -> None:
+    def call(x: Any, weights: Any) -> Any:
+        return x * (np.nan if x.shape[1] > 3 or len(x) > 2 else 1.0)
+
+    crowd = [Fixture(replace(toy.EXTENTS, tokens=3, batch=3), seed=1)]
+    finding = check(Subject("crowded", call), crowd).finding("finite")
+    assert smallest(Subject("crowded", call), finding) is crowd[0]
 
 
 def test_the_tokens_without_a_finite_output_are_counted_from_one() -> None:
@@ -216,15 +323,6 @@ def test_the_same_scale_is_broken_where_any_width_is_claimed() -> None:
 
 @pytest.mark.parametrize("name", ["rows", "future_weight", "self_weight"])
 def test_a_site_without_a_number_does_not_hide_behind_a_quiet_one(name: str) -> None:
-    quiet = {
-        "rows": 0.0,
-        "future": 0.0,
-        "own": 0.0,
-        "gain": 0.5,
-        "head_width": 4,
-        "normalised": False,
-        "last_axis": True,
-    }
-    noise = {**quiet, "rows": float("nan"), "future": float("nan"), "own": float("nan")}
-    subject = replace(sound(attention=None), sites=lambda x: [quiet, noise])
+    noise = {**QUIET, "rows": float("nan"), "future": float("nan"), "own": float("nan")}
+    subject = replace(sound(attention=None), sites=lambda x: [QUIET, noise])
     assert verdicts(check(subject, FIXTURES))[name] == "broken"

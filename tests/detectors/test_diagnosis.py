@@ -7,7 +7,7 @@ import pytest
 from detectors.attention.slope import Scale
 from detectors.catalogue import BY_NAME, DETECTORS
 from detectors.detector import Signal
-from detectors.diagnosis import PATTERN_WEIGHT, Diagnosis, Expected, diagnose, distance, rank
+from detectors.diagnosis import PATTERN_WEIGHT, Candidate, Diagnosis, Expected, diagnose, distance, rank
 from detectors.examination import Examination
 
 
@@ -139,8 +139,10 @@ def factors(**factors: float | None) -> list[Expected]:
         (2.0, "reciprocal"),
         # None of these numbers: what has no number of its own, and else the nearest.
         (0.6, "blocks"),
+        (1.2, "blocks"),
         (float("nan"), "absent"),
         (-1.0, "absent"),
+        (0.0, "absent"),
     ],
 )
 def test_the_scale_that_was_found_parts_variants_that_look_alike(found: float, variant: str) -> None:
@@ -149,6 +151,24 @@ def test_the_scale_that_was_found_parts_variants_that_look_alike(found: float, v
     assert [candidate.fault for candidate in named.candidates] == ["first", "scale"]
     assert named.candidates[1].variant == variant
     assert diagnose(examination({"slope"}), table).candidates[1].variant == "absent"
+
+
+def test_a_factor_is_told_of_the_heads_their_width_and_the_keys() -> None:
+    def factor(heads: int, head_width: int, keys: int) -> float:
+        return heads + 10 * head_width + 100 * keys
+
+    exact = Expected("scale", "exact", frozenset({"slope"}), {}, factor)
+    table = [*factors(blocks=None), exact]
+    found = diagnose(examination({"slope"}), table, Scale(542.0, heads=2, head_width=4, keys=5))
+    assert found.candidates[1].variant == "exact"
+
+
+def test_distances_apart_by_a_billionth_are_a_tie_and_no_more() -> None:
+    def named(apart: float) -> tuple[str, ...]:
+        return Diagnosis((Candidate("near", "v", 0.25), Candidate("far", "v", 0.25 + apart))).named
+
+    assert named(5e-10) == ("near", "far")
+    assert named(5e-9) == ("near",)
 
 
 def test_without_a_better_one_the_nearest_factor_is_named() -> None:

@@ -13,6 +13,7 @@ from detectors.attention import slope
 from detectors.errors import NotObservable
 from detectors.examination import measure
 from detectors.fixtures import Fixture
+from detectors.observation import Observation
 from detectors.subject import Subject
 from tests.detectors import toy
 
@@ -92,6 +93,19 @@ def test_of_operations_that_were_followed_the_worst_counts(
 ) -> None:
     subject = Subject("block", lambda x, w: x, sites=lambda x: [{**SITE, "gain": gain} for gain in gains])
     assert measure(subject, sample, slope.DETECTOR).value == pytest.approx(expected)
+
+
+def test_what_the_scores_are_multiplied_by_is_found_at_the_fixtures_own_width(sample: Fixture) -> None:
+    made = toy.Toy(factor=lambda heads, width: 0.3).subject(sample)
+    found = slope.found(Observation(made, sample))
+    assert (found.heads, found.head_width, found.keys) == (4, 3, 5)
+    assert found.factor == pytest.approx(0.3)
+
+
+def test_of_operations_that_were_followed_the_worst_factor_is_found(sample: Fixture) -> None:
+    sites = [SITE, {**SITE, "gain": 1.5, "head_width": 8}, {**SITE, "gain": 0.6}]
+    subject = Subject("block", lambda x, w: x, sites=lambda x: sites)
+    assert slope.found(Observation(subject, sample)) == slope.Scale(1.5, heads=4, head_width=8, keys=5)
 
 
 def test_normalised_queries_and_keys_have_no_scale_to_compare(sample: Fixture) -> None:
