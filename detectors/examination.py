@@ -70,7 +70,7 @@ def _observe(subject: Subject, fixture: Fixture) -> Observation:
         observation.output()
     except NotObservable:
         square = Observation(subject, fixture.square())
-        square.failures += observation.failures
+        square.failures = observation.failures
         return square
     return observation
 

@@ -136,6 +136,6 @@ def write(view: Any, array: Any) -> None:
     if hasattr(view, "copy_"):
         with contextlib.suppress(AttributeError):
             view = view.detach()
-        view.copy_(array if hasattr(array, "copy_") else to_torch(array))
+        view.copy_(array if hasattr(array, "copy_") else to_torch(array, None))
     else:
         view[...] = array

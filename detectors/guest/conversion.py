@@ -25,7 +25,7 @@ def given(arrays: list[Any], call: Any, kind: str) -> list[Any]:
     return [array.copy() for array in arrays]
 
 
-def to_torch(array: Any, call: Any = None) -> Any:
+def to_torch(array: Any, call: Any) -> Any:
     """A tensor on the device and in the floating-point type of the first parameter behind the call."""
     torch = sys.modules["torch"]
     tensor = torch.from_numpy(array.copy())

@@ -20,7 +20,7 @@ class Blocker:
         self.home = os.path.realpath(home) + os.sep
         self.names, self.busy = names, False
 
-    def find_spec(self, name: str, path: Any, target: Any = None, /) -> None:
+    def find_spec(self, name: str, *_: Any) -> None:
         """Never finds anything; raises ModuleNotFoundError where the others would find ours."""
         if name not in self.names or self.busy:
             return
