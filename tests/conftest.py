@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import Phase, settings
 
 # Before NumPy is imported: the arrays here are tiny, and waking a second thread costs more than it brings.
@@ -16,3 +19,16 @@ settings.register_profile(
 )
 if "MUTANT_UNDER_TEST" in os.environ or "FAULTS_MUTATION" in os.environ:
     settings.load_profile("mutation")
+
+
+@pytest.fixture
+def signals_as_in_a_terminal() -> Iterator[None]:
+    """What a test starts is not deaf to interrupts and hang-ups, as all is that runs under nohup or behind `&`."""
+    hangup = getattr(signal, "SIGHUP", signal.SIGTERM)
+    before = [
+        (signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler)),
+        (hangup, signal.signal(hangup, signal.SIG_DFL)),
+    ]
+    yield
+    for number, handler in before:
+        signal.signal(number, handler)

@@ -142,6 +142,7 @@ def test_an_interpreter_that_is_none_is_said_in_one_line(
 PROGRAM = "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
 
 
+@pytest.mark.usefixtures("signals_as_in_a_terminal")
 def test_an_interrupt_while_waiting_kills_the_child_and_exits_with_130(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(PROGRAM)
     home = Path(__file__).resolve().parents[2]
@@ -171,6 +172,7 @@ def test_more_memory_than_there_is_gives_one_line_and_exit_code_2(
 SPINNING = "import os\nopen('pid', 'w').write(str(os.getpid()))\nwhile True: pass\n"
 
 
+@pytest.mark.usefixtures("signals_as_in_a_terminal")
 @pytest.mark.parametrize("verb", [["check", "slow.py:block"], ["clean-room", "slow.py"]])
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)]

@@ -126,6 +126,7 @@ runpy.run_module("faults", run_name="__main__", alter_sys=True)
 """
 
 
+@pytest.mark.usefixtures("signals_as_in_a_terminal")
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_an_interrupt_while_the_program_is_loaded_is_one_line(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(HOME)}
