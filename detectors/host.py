@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,9 @@ SOURCES = (
 PATIENCE = 0.05
 """Seconds between looks at whether the child is still there."""
 
+GRACE = 1.0
+"""Seconds that whatever is about to end may take."""
+
 # The child gives its subject other files 0, 1 and 2 before anything of the user's is imported.
 # A parent that is killed cannot end its child any more: a thread that waits for the end of a pipe does.
 BOOT = """
@@ -46,9 +49,7 @@ def outlive(lifeline):
     except OSError:
         return
     os.killpg(0, signal.SIGKILL)
-lifeline = int(sys.argv.pop(1))
-if lifeline:
-    threading.Thread(target=outlive, args=(lifeline,), daemon=True).start()
+threading.Thread(target=outlive, args=(int(sys.argv.pop(1)),), daemon=True).start()
 pipes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
 nowhere = os.open(os.devnull, os.O_RDWR)
 for number in range(3):
@@ -108,8 +109,8 @@ class Guest:
         # Buffers of our own over raw pipes: a raw one can be closed while a thread is stuck in it.
         self._writer = io.BufferedWriter(_raw(self._process.stdin))
         self._reader = io.BufferedReader(_raw(self._process.stdout))
-        self._ready = False
-        self._worker = threading.Thread(daemon=True)
+        self._ready = threading.Event()
+        self._worker = threading.Thread()
 
     def __enter__(self) -> Guest:
         return self
@@ -145,12 +146,10 @@ class Guest:
         self._kill()
         self._process.wait()
         if self._worker.is_alive():
-            self._worker.join(1.0)
+            self._worker.join(GRACE)
         for pipe in (self._process.stdin, self._process.stdout):
             _raw(pipe).close()
-        if self._lifeline:
-            os.close(self._lifeline)
-            self._lifeline = 0
+        self._lifeline.close()
 
     def _exchange(self, header: dict[str, Any], arrays: list[Array]) -> Answer | None:
         """The answer, or None where the child hung or ended. In a thread: a pipe that is stuck cannot be left."""
@@ -162,15 +161,16 @@ class Guest:
             self._worker.join(PATIENCE)
             if self._process.poll() is not None:
                 # A copy of the child may still hold its end of the pipe; what was written can be read all the same.
-                self._worker.join(10 * PATIENCE)
+                self._worker.join(GRACE)
                 break
         return answers[0] if answers else None
 
     def _talk(self, header: dict[str, Any], arrays: list[Array], answers: list[Answer | None]) -> None:
         with contextlib.suppress(OSError, ValueError, EOFError, MemoryError):
-            if not self._ready:
+            if not self._ready.is_set():
                 self._send_sources()
-                self._ready = read_frame(self._reader) is not None
+                if read_frame(self._reader):
+                    self._ready.set()
             write_frame(self._writer, header, [np.ascontiguousarray(array) for array in arrays])
             answers.append(read_frame(self._reader))
 
@@ -183,10 +183,7 @@ class Guest:
 
     def _kill(self) -> None:
         with contextlib.suppress(OSError):  # it is gone already
-            if os.name == "posix":
-                os.killpg(self._process.pid, signal.SIGKILL)
-            else:
-                self._process.kill()
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def _cause(self) -> str:
         """Why there is no answer: the worker is still waiting for one, or the pipe or the process ended."""
@@ -197,7 +194,7 @@ class Guest:
             return "the subject closed the pipe to its own process; required: a subject that leaves other files alone"
         if code < 0:
             return f"the subject's process died of signal {-code} ({signal.Signals(-code).name})"
-        if code and not self._ready:
+        if code and not self._ready.is_set():
             return f"{self._python} ended with exit code {code} before it answered; required: Python 3.9 or later"
         return f"the subject ended its process with exit code {code}"
 
@@ -206,7 +203,7 @@ class Guest:
         if self._worker.is_alive():
             return self._process.poll()
         try:
-            return self._process.wait(1.0)
+            return self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
             return None
 
@@ -221,19 +218,18 @@ def judged(found: Answer) -> Answer:
     return found
 
 
-def _spawn(python: str, folder: str | None) -> tuple[subprocess.Popen[bytes], int]:
-    """The child, and the end of its lifeline that is ours: the child dies when it closes (0 where it has none)."""
-    theirs, ours = os.pipe() if os.name == "posix" else (0, 0)
+def _spawn(python: str, folder: str | None) -> tuple[subprocess.Popen[bytes], contextlib.ExitStack]:
+    """The child, and our end of its lifeline: the child dies when that closes."""
+    lifeline = contextlib.ExitStack()
+    theirs, ours = os.pipe()
+    lifeline.callback(os.close, ours)
     try:
-        return _started(python, folder, theirs), ours
+        with os.fdopen(theirs) as end:
+            return _started(python, folder, end.fileno()), lifeline
     except OSError as error:
-        if ours:
-            os.close(ours)
+        lifeline.close()
         what = folder if folder is not None and not os.path.isdir(folder) else python
         raise GuestError(f"{what} cannot be used: {error.strerror}; required: a Python interpreter") from None
-    finally:
-        if theirs:
-            os.close(theirs)
 
 
 def _started(python: str, folder: str | None, lifeline: int) -> subprocess.Popen[bytes]:
@@ -248,11 +244,12 @@ def _started(python: str, folder: str | None, lifeline: int) -> subprocess.Popen
         bufsize=0,
         cwd=folder,
         env={**threads, **os.environ, **fixed},
-        start_new_session=os.name == "posix",
-        pass_fds=(lifeline,) if lifeline else (),
+        start_new_session=True,
+        pass_fds=(lifeline,),
     )
 
 
-def _raw(pipe: IO[bytes] | None) -> io.FileIO:
+def _raw(pipe: Any) -> io.FileIO:
     """What Popen gives for a pipe without a buffer."""
-    return cast(io.FileIO, pipe)
+    raw: io.FileIO = pipe
+    return raw

@@ -57,7 +57,73 @@ def test_a_child_that_is_lost_stays_lost_and_says_why(target: Target) -> None:
                 call(guest, tokens)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signal 0")
+SETTINGS = """
+import os
+NAMES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED")
+def block(x):
+    settings = [os.environ.get(name) for name in NAMES]
+    raise ValueError(" ".join(map(str, [*settings, os.getcwd(), os.getsid(0) == os.getpid()])))
+"""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({}, "1 1 1 1 0"),
+        # what somebody wants is kept, but for what makes runs differ
+        (
+            {"MKL_NUM_THREADS": "3", "PYTHONDONTWRITEBYTECODE": "", "PYTHONHASHSEED": "5"},
+            "1 3 1 1 0",
+        ),
+    ],
+)
+def test_a_child_works_with_one_thread_in_a_folder_and_a_group_of_its_own(
+    wanted: dict[str, str], found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PYTHONDONTWRITEBYTECODE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in wanted.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "settings.py").write_text(SETTINGS)
+    with Guest(folder=str(tmp_path)) as guest:
+        foreign.load(guest, Target.parse(f"{tmp_path / 'settings.py'}:block"))
+        with pytest.raises(SubjectRaised, match=rf"^ValueError: {found} {tmp_path.resolve()} True \("):
+            call(guest, 3)
+
+
+def test_a_child_dies_with_its_lifeline(target: Target) -> None:
+    with Guest() as guest:
+        foreign.load(guest, target)
+        guest._lifeline.close()
+        assert guest._process.wait(10) == -9
+
+
+def test_what_is_no_interpreter_is_said_before_anything_is_asked(tmp_path: Path) -> None:
+    missing = str(tmp_path / "python")
+    required = "cannot be used: No such file or directory; required: a Python interpreter"
+    for folder in (None, str(tmp_path)):
+        with pytest.raises(GuestError) as raised:
+            Guest(python=missing, folder=folder)
+        assert str(raised.value) == f"{missing} {required}"
+    with pytest.raises(GuestError) as raised:
+        Guest(folder=f"{missing}/folder")
+    assert str(raised.value) == f"{missing}/folder {required}"
+
+
+def test_what_an_interpreter_complains_of_is_not_shown(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho noise >&2\nexit 1\n")
+    python.chmod(0o755)
+    with (
+        Guest(python=str(python)) as guest,
+        pytest.raises(GuestError, match="ended with exit code 1 before it"),
+    ):
+        guest.request({"operation": "load"})
+    assert capfd.readouterr().err == ""
+
+
 def test_leaving_ends_the_child(target: Target) -> None:
     with Guest() as guest:
         foreign.load(guest, target)
