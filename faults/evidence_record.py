@@ -27,6 +27,9 @@ ARTIFACT, RECORD, RUN = "intermediates.npz", "evidence.yaml", "evidence.json"
 FILES = (ARTIFACT, RECORD, RUN)
 RUN_KIND = "attention-faults.evidence-run.v1"
 RUN_LIMIT = 2**20
+GIT_SECONDS = 30
+"""What git may take to name the commit."""
+
 EPOCH = "SOURCE_DATE_EPOCH"
 STATEMENT = said(
     "This is a machine record of one run of this program, no proof that anyone learned anything.",
@@ -70,9 +73,10 @@ def commit(folder: Path) -> str:
     The folder need not exist yet: the nearest one above it that does is asked.
     """
     here = next(place for place in (folder.resolve(), *folder.resolve().parents) if place.is_dir())
+    command = ["git", "rev-parse", "HEAD"]
     try:
-        done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True)
-    except OSError:
+        done = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=GIT_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
         return NO_COMMIT
     return done.stdout.strip() if done.returncode == 0 else NO_COMMIT
 

@@ -152,6 +152,16 @@ def test_without_git_there_is_a_statement(tmp_path: Path, monkeypatch: pytest.Mo
     assert records.commit(tmp_path) == NO_COMMIT
 
 
+def test_a_git_that_does_not_answer_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stuck(command: list[str], timeout: float, **options: Any) -> Any:
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr(subprocess, "run", stuck)
+    assert records.commit(tmp_path) == NO_COMMIT
+
+
 def git(folder: Path, *words: str) -> str:
     return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout
 
