@@ -146,18 +146,19 @@ def _keep_largest(logits: FloatArray, top_k: int | None) -> FloatArray:
 def _read_on(
     x: FloatArray, parameters: Parameters, config: BlockConfig, past: LayerCache
 ) -> tuple[FloatArray, LayerCache]:
-    present: list[LayerCache] = []
+    present: LayerCache
 
     def attend(h: FloatArray) -> FloatArray:
-        present.append(_extended(past, h, parameters, config))
-        return _attend_to(present[0], h, parameters, config)
+        nonlocal present
+        present = _extended(past, h, parameters, config)
+        return _attend_to(present, h, parameters, config)
 
     def feed(h: FloatArray) -> FloatArray:
         return feed_forward.feed_forward(h, parameters, config.activation)
 
     first = block.sublayer(config, block.normalisation(parameters, config, "1"), attend)
     second = block.sublayer(config, block.normalisation(parameters, config, "2"), feed)
-    return residual.compose(x, first, second), present[0]
+    return residual.compose(x, first, second), present
 
 
 def _extended(past: LayerCache, h: FloatArray, parameters: Parameters, config: BlockConfig) -> LayerCache:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,7 +41,7 @@ class Examination:
         return frozenset(
             signal.detector.name
             for signal in self.signals
-            if signal.value is not None and signal.value == signal.value
+            if signal.value is not None and not math.isnan(signal.value)
         )
 
     def value(self, detector: str) -> float | None:

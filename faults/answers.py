@@ -91,6 +91,11 @@ class Answer:
         return tuple(one for one in self.covered if one.state == HIDDEN)
 
     @property
+    def comparable(self) -> bool:
+        """Whether it claims to see what the reference block sees: all that is earlier, and nothing later."""
+        return self.checked is not None and {"causal", "unwindowed"} <= self.checked.subject.declares
+
+    @property
     def verdict(self) -> str:
         """sound, fragile, broken, undecided or unusable; sound only where none of the five is unseen."""
         if self.checked is None:

@@ -69,14 +69,9 @@ def _worded(look: Look, answer: Answer) -> Look:
     if look.matrix is None:
         # Without the name of the exception that carried here what the subject raised.
         return replace(look, reason=look.reason.replace("SubjectRaised: ", ""))
-    if not _comparable(answer):
+    if not answer.comparable:
         return replace(look, pattern="")
     return replace(look, pattern=look.pattern or patterns.pattern(np.array(look.matrix) > 0))
-
-
-def _comparable(answer: Answer) -> bool:
-    """Whether the subject claims to see what the reference block sees: all that is earlier, and nothing later."""
-    return answer.checked is not None and {"causal", "unwindowed"} <= answer.checked.subject.declares
 
 
 def _worth_showing(look: Look, answer: Answer) -> bool:

@@ -9,6 +9,7 @@ from detectors.precision import CONVERTED
 from faults.answers import PART, Answer, Coverage, Named
 from faults.language import printable
 from reports import figures
+from reports.check_reasons import translated
 from reports.check_words import (
     BROKEN_CONTRACT,
     COVERED,
@@ -17,7 +18,6 @@ from reports.check_words import (
     VERDICTS,
     access,
     say,
-    translated,
 )
 from reports.document import Block, Facts, Grid, Heading, Lines, draw
 from reports.wrap import cut, width

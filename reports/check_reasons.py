@@ -156,7 +156,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"--cwd: found no folder (.*), required is a folder", r"--cwd：文件夹 \1 不存在"),
     (r"--json and --junitxml name the same file", "--json 与 --junitxml 是同一个文件"),
 )
-"""What is said of subjects elsewhere in English, as patterns, and the same in Chinese."""
+"""As patterns, and what each becomes."""
 
 
 def translated(text: str, language: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from faults.model import Text
-from reports.check_reasons import translated as translated
 from reports.words import both
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from tabulate import tabulate
 
 from faults.evidence_model import NO_COMMIT, Check, Measure, Part, Problem
+from faults.language import printable
 from faults.model import Text
 
 SHOWN_PROBLEMS = 100
@@ -81,7 +82,7 @@ def render_check(check: Check, language: str) -> str:
     """The whole verdict on one file, as text in one language."""
     words = WORDS[language]
     parts = [
-        words["check"].format(file=_printable(check.file)),
+        words["check"].format(file=printable(check.file)),
         _problems(check.problems, language),
         _table(check.measures, language),
         _gate(check.gate, language),
@@ -101,7 +102,7 @@ def render_measurement(
         words["measured"].format(seed=run["seed"]),
         _table(measures, language),
         "\n".join([run["statement"][language], CHAPTER_NOTE[language]]),
-        "\n".join(words["wrote"].format(path=_printable(path)) for path in paths),
+        "\n".join(words["wrote"].format(path=printable(path)) for path in paths),
         *([words["no commit"]] if run["commit"] == NO_COMMIT else []),
         words["broken"].format(count=broken) if broken else words["holds"],
     ]
@@ -161,7 +162,7 @@ def _problems(problems: Sequence[Problem], language: str) -> str:
 
 def _problem(problem: Problem, language: str) -> str:
     return WORDS[language]["join"].format(
-        where=problem.where[language], what=_printable(problem.what[language])
+        where=problem.where[language], what=printable(problem.what[language])
     )
 
 
@@ -170,7 +171,7 @@ def _gate(gate: Sequence[Part], language: str) -> str:
     lines = [
         words["join"].format(
             where=f"[{words['present' if part.present else 'missing']}] {part.name[language]}",
-            what=_printable(part.why[language]),
+            what=printable(part.why[language]),
         )
         for part in gate
     ]
@@ -183,8 +184,3 @@ def _verdict(check: Check, language: str) -> str:
     return words["complete" if check.complete else "incomplete"].format(
         problems=len(check.problems), missing=missing
     )
-
-
-def _printable(text: str) -> str:
-    """The text as one line: whatever a terminal would obey, or cannot encode, is escaped."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from .places import laid, looked_at, numbered, turned
+from .places import looked_at, numbered, oriented
 from .torch_sites import Known
 
 
@@ -201,13 +201,11 @@ class Book:
         return replace(found, gain=found.gain * factor)
 
     def _site(self, known: Known, weights: Any, axes: Any) -> None:
-        seen = sys.modules["numpy"].asarray(weights).astype("f8")
+        # 0 stands for several: no numbers tell then which axes are the queries and the keys.
         axis = axes[0] if axes is not None and len(axes) == 1 else -1 if axes is None else 0
-        if known.places is not None and axis:
-            seen, axis = laid(seen, known.places[0], known.places[1], axis)
-        last = axis == -1
-        if axis == -2 and turned(seen):
-            seen, last = seen.swapaxes(-1, -2), True
+        found, last = oriented(
+            sys.modules["numpy"].asarray(weights).astype("f8"), known.places if axis else None, axis
+        )
         self.sites.append(
             {
                 "gain": known.gain,
@@ -215,7 +213,7 @@ class Book:
                 "normalised": known.normalised,
                 "last_axis": last,
                 "fused": False,
-                **looked_at(seen),
+                **looked_at(found),
             }
         )
 

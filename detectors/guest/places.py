@@ -48,6 +48,20 @@ def _axis(numbers: Any, single: list[int], extent: int) -> int | None:
     return found[0] if found else None
 
 
+def oriented(weights: Any, places: Any, axis: int) -> tuple[Any, bool]:
+    """(weights [..., query, key], whether the softmax ran over the keys).
+
+    places: (numbers, columns) of the score, or None: then the last two axes are those. axis: that of the softmax,
+    from the end.
+    """
+    if places is not None:
+        numbers, columns = places
+        weights, axis = laid(weights, numbers, columns, axis)
+    if axis == -2 and turned(weights):
+        return weights.swapaxes(-1, -2), True
+    return weights, axis == -1
+
+
 def turned(weights: Any) -> bool:
     """Whether scores are kept as [key, query]: only then is the future, read so, without weight."""
     if weights.shape[-1] != weights.shape[-2]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .origins import Origins, memory
-from .places import laid, looked_at, numbered, turned
+from .places import looked_at, numbered, oriented
 
 
 def _names(text: str) -> frozenset[str]:
@@ -253,12 +253,9 @@ class Book:
         return scores
 
     def _site(self, known: Known, weights: Any, axis: int, fused: bool = False) -> None:
-        seen, axis = weights.detach().double().cpu().numpy(), axis % weights.dim() - weights.dim()
-        if known.places is not None:
-            seen, axis = laid(seen, known.places[0].cpu().numpy(), known.places[1], axis)
-        last = axis == -1
-        if axis == -2 and turned(seen):
-            seen, last = seen.swapaxes(-1, -2), True
+        places = known.places and (known.places[0].cpu().numpy(), known.places[1])
+        axis = axis % weights.dim() - weights.dim()
+        found, last = oriented(weights.detach().double().cpu().numpy(), places, axis)
         self.sites.append(
             {
                 "gain": known.gain,
@@ -266,7 +263,7 @@ class Book:
                 "normalised": known.normalised,
                 "last_axis": last,
                 "fused": fused,
-                **looked_at(seen),
+                **looked_at(found),
                 # In a context from elsewhere nothing is the future, and no token is its own.
                 **({"future": 0.0, "own": 0.0} if known.context else {}),
             }

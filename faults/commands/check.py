@@ -140,7 +140,7 @@ def _progress(options: argparse.Namespace) -> Callable[[str], None]:
 
 def complain(found: Sequence[Answer], language: str) -> None:
     """One line on stderr for each subject that could not be measured."""
-    from reports.check_words import translated
+    from reports.check_reasons import translated
 
     for one in found:
         if one.checked is None:
@@ -162,6 +162,6 @@ def _deliver(found: Sequence[Answer], options: argparse.Namespace, style: str, f
 
 
 def _usage(options: argparse.Namespace, english: str) -> UsageError:
-    from reports.check_words import translated
+    from reports.check_reasons import translated
 
     return UsageError(translated(english, options.lang))

@@ -46,7 +46,7 @@ def fresh(project: Path, config: Settings, revision: str, part: str, say: Say) -
     clean(project)
     wanted = _wanted(project, config, revision, part)
     say("mutmut")
-    broken = _mutated(project, config, wanted, say)
+    broken = _mutated(project, config, wanted, bool(revision), say)
     kept = Record(broken=broken) if broken else _own(project, config, wanted, say)
     seconds = time.monotonic() - started
     record.write(project, replace(kept, since=revision, part=part, seconds=seconds))
@@ -79,14 +79,18 @@ def clean(project: Path) -> None:
     shutil.rmtree(folder)
 
 
-def _mutated(project: Path, config: Settings, wanted: Wanted | None, say: Say) -> tuple[Text, ...]:
-    """Why mutmut did not finish; nothing where it did. Mutants that took too long are run again alone."""
+def _mutated(
+    project: Path, config: Settings, wanted: Wanted | None, reached: bool, say: Say
+) -> tuple[Text, ...]:
+    """Why mutmut did not finish; nothing where it did. Mutants that took too long are run again alone.
+
+    reached: whether it depends on the tests that reach a mutant if it is wanted, so that they must be known first.
+    """
     code = _call(project, PREPARE, [])
     if code:
         return (_failed(code, project / finished.FOLDER / LOG),)
     say("mutants")
-    if wanted is not None:
-        # Which mutants are wanted may depend on the tests that reach them.
+    if reached:
         code = _call(project, ["-P", str(LIVE), str(pool.processors())], [NOBODY])
         if not (project / finished.FOLDER / finished.STATS).exists():
             return (_failed(code, project / finished.FOLDER / LOG),)

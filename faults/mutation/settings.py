@@ -78,7 +78,7 @@ _KEYS: dict[str, Callable[[Any], bool]] = {
 }
 
 _MUTMUT = ("source_paths", "also_copy", "pytest_add_cli_args", "pytest_add_cli_args_test_selection")
-"""The lists among mutmut's own settings that are read here."""
+"""The lists among mutmut's own settings that a run depends on."""
 
 
 def load(project: Path) -> Settings:

@@ -11,10 +11,12 @@ from typing import Any
 
 from detectors.checking import BROKEN, HOLDS, INAPPLICABLE, SOUND, UNDECIDED, UNSEEN, Finding
 from faults.answers import Answer, Named
+from faults.language import printable
 from faults.page_model import Look, Text
 from reports import check
 from reports.check_json import contract
-from reports.check_words import BROKEN_CONTRACT, VERDICTS, WORDS, translated
+from reports.check_reasons import translated
+from reports.check_words import BROKEN_CONTRACT, VERDICTS, WORDS
 from reports.json_report import plain
 
 LANGUAGES = ("en", "zh")
@@ -82,7 +84,7 @@ def visible(branch: Any) -> Any:
 
 
 def _readable(text: str) -> str:
-    shown = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    shown = printable(text)
     if len(shown) <= MOST_LETTERS:
         return shown
     return shown[: MOST_LETTERS // 2] + CUT + shown[-MOST_LETTERS // 2 :]
@@ -105,7 +107,7 @@ def _part(answer: Answer, looks: Sequence[Look], book: Book) -> dict[str, Any]:
         "counts": book.place(lambda language: check.counts(checked, language)) if checked else None,
         "contracts": [_contract(finding, book) for finding in (checked.findings if checked else ())],
         "looks": [_look(look, book) for look in looks],
-        "compared": checked is not None and {"causal", "unwindowed"} <= checked.subject.declares,
+        "compared": answer.comparable,
     }
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from faults.model import Control, FaultsError, Status
 from faults.mutation import own, pool, processes, record, runs, since
-from faults.mutation.model import Likeness, Run
+from faults.mutation.model import Likeness, Part, Run
 from faults.mutation.pool import Result, Task
 from faults.mutation.record import Record
 from faults.mutation.settings import Settings
@@ -258,6 +258,18 @@ def test_a_partial_run_learns_what_tests_reach_and_runs_what_is_touched(
     assert (run.since, run.broken) == ("main", ())
     assert [mutant.status for mutant in run.mutants] == [Status.KILLED, None, None, None]
     assert tools.tasks == []
+
+
+def test_a_part_is_known_before_any_test_runs(tools: Tools) -> None:
+    parts = (Part("larger", ("shop.other",), 100), Part("rest", ("shop.*",), 100))
+    config = Settings(parts=parts, controls="shop.controls")
+    tools.codes = [NONE, {**NONE, LARGER: 1}]
+    runs.fresh(tools.project, config, "", "rest", said)
+    assert tools.calls == ["prepare", ["2", LARGER, UNIT, TIMES]]
+    assert runs.read(tools.project, config).part == "rest"
+    tools.calls, tools.codes = [], [NONE]
+    runs.fresh(tools.project, config, "", "larger", said)
+    assert tools.calls == ["prepare"]
 
 
 def test_a_change_outside_of_functions_touches_the_constants_too(
