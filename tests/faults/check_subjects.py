@@ -46,6 +46,24 @@ class Block:
 sound = Block
 '''
 
+FAULTY = '''
+class Leaky(Block):
+    def mask(self, scores):
+        return scores
+
+class Weak:
+    """Attention with a mask of -1e4."""
+    kind = "attention"
+    def call(self, q, k, v):
+        scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+        queries, keys = scores.shape[-2:]
+        scores = np.where(np.tril(np.ones((queries, keys), bool), keys - queries), scores, np.float32(-1e4))
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        return weights / weights.sum(-1, keepdims=True) @ v
+
+def bare(x): return x
+'''
+
 HOSTILE = (
     SOUND
     + '''

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from detectors.host import HOME
-from faults import campaign, injection, registry
+from faults import campaign, injection, page_data, registry
 from faults.clean_room import similarity
 from faults.model import Report
+from reports.json_report import to_json
 from tests.faults.clean_room_samples.variants import WRITTEN
 from tests.faults.seam_modules import SOURCES
 from tests.faults.small_campaigns import EXAMPLES
+from tests.reports.made_report import made_report
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +32,26 @@ def reference_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def whole() -> Report:
     return campaign.run(registry.all_faults(), EXAMPLES)
+
+
+@pytest.fixture
+def english(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests may speak another language."""
+    monkeypatch.setenv("LC_ALL", "C")
+
+
+@pytest.fixture(scope="session")
+def page_report() -> Report:
+    """A report written by hand, with the part that the page draws."""
+    return replace(made_report(), page=page_data.part(made_report()))
+
+
+@pytest.fixture
+def saved(tmp_path: Path, page_report: Report) -> str:
+    """The file of that report."""
+    path = tmp_path / "run.json"
+    path.write_text(to_json(page_report), encoding="utf-8")
+    return str(path)
 
 
 @pytest.fixture

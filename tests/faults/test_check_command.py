@@ -12,42 +12,27 @@ from detectors.checking import NAMES
 from detectors.declaration import NAMES as KEYS
 from faults.__main__ import main
 from faults.commands.check_words import FLAGS, item
-from tests.faults.check_subjects import SOUND
+from tests.faults.check_subjects import FAULTY, SOUND
 
 FILE = (
     SOUND
-    + '''
-class Leaky(Block):
-    def mask(self, scores):
-        return scores
-
+    + FAULTY
+    + """
 class Whole(Block):
     def attention(self, q, k, v):
         scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
         return self.softmax(self.mask(scores)) @ v
-
-class Weak:
-    """Attention with a mask of -1e4."""
-    kind = "attention"
-    def call(self, q, k, v):
-        scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
-        queries, keys = scores.shape[-2:]
-        scores = np.where(np.tril(np.ones((queries, keys), bool), keys - queries), scores, np.float32(-1e4))
-        weights = np.exp(scores - scores.max(-1, keepdims=True))
-        return weights / weights.sum(-1, keepdims=True) @ v
 
 class Post(Block):
     norm = None
     def call(self, x):
         x = self.norm_of(x + self.attend(x))
         return self.norm_of(x + self.feed(x))
-
-def bare(x): return x
 class Sized:
     kind = "block"
     def __init__(self, width): self.width = width
     def call(self, x): return Block.call(Block(), x)
-'''
+"""
 )
 
 

@@ -8,77 +8,59 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from detectors import foreign
 from detectors.catalogue import BY_NAME
-from detectors.foreign import Foreign
-from detectors.testing import NO_TARGET, Here
 from faults import registry, relatives
-from faults.answers import Answer
-from faults.subjects import examined
-from tests.faults.check_subjects import SOUND
+from tests.faults.made_blocks import Block, Flipped, Leaky, answered
 
 Array = NDArray[Any]
 
-NAMESPACE: dict[str, Any] = {}
-exec(SOUND, NAMESPACE)
-Block = NAMESPACE["Block"]
 NOISE = np.random.default_rng(0)
 
 
-class Leaky(Block):  # type: ignore[misc, valid-type] # written as text, since it also runs in a child
-    def mask(self, scores: Any) -> Any:
-        return scores
-
-
-class Flipped(Block):  # type: ignore[misc, valid-type]
-    def mask(self, scores: Any) -> Any:
-        return np.where(np.triu(np.ones(scores.shape[-2:], bool)), scores, -np.inf)
-
-
-class Columns(Block):  # type: ignore[misc, valid-type]
+class Columns(Block):  # type: ignore[misc]
     def softmax(self, scores: Any) -> Any:
         odds = np.exp(scores - 1)
         return odds / odds.sum(-2, keepdims=True)
 
 
-class Unscaled(Block):  # type: ignore[misc, valid-type]
+class Unscaled(Block):  # type: ignore[misc]
     def scale(self, scores: Any) -> Any:
         return scores
 
 
-class Reshaped(Block):  # type: ignore[misc, valid-type]
+class Reshaped(Block):  # type: ignore[misc]
     def split(self, x: Any) -> Any:
         return x.reshape(x.shape[0], 2, x.shape[1], 4)
 
 
-class Dropped(Block):  # type: ignore[misc, valid-type]
+class Dropped(Block):  # type: ignore[misc]
     def call(self, x: Any) -> Any:
         x = self.attend(self.norm_of(x))
         return self.feed(self.norm_of(x))
 
 
-class Noisy(Block):  # type: ignore[misc, valid-type]
+class Noisy(Block):  # type: ignore[misc]
     def call(self, x: Any) -> Any:
         found = super().call(x)
         return found * (NOISE.random(found.shape) > 0.1)
 
 
-class NoisyInside(Block):  # type: ignore[misc, valid-type]
+class NoisyInside(Block):  # type: ignore[misc]
     def attend(self, x: Any) -> Any:
         return super().attend(x) * (NOISE.random(x.shape) > 0.2)
 
 
-class OverTheBatch(Block):  # type: ignore[misc, valid-type]
+class OverTheBatch(Block):  # type: ignore[misc]
     def norm_of(self, x: Any) -> Any:
         return (x - x.mean((0, 1))) / (x.std((0, 1)) + 1e-5)
 
 
-class Cut(Block):  # type: ignore[misc, valid-type]
+class Cut(Block):  # type: ignore[misc]
     def attend(self, x: Any) -> Any:
         return 0 * x
 
 
-class Raw(Block):  # type: ignore[misc, valid-type]
+class Raw(Block):  # type: ignore[misc]
     def feed(self, x: Any) -> Any:
         return super().feed(x)
 
@@ -87,31 +69,21 @@ class Raw(Block):  # type: ignore[misc, valid-type]
         return x + self.feed(x)
 
 
-class Hidden(Block):  # type: ignore[misc, valid-type]
+class Hidden(Block):  # type: ignore[misc]
     """The first row hides every key, and is no number."""
 
     def mask(self, scores: Any) -> Any:
         return np.where(np.tril(np.ones(scores.shape[-2:], bool), -1), scores, -np.inf)
 
 
-class HiddenAll(Block):  # type: ignore[misc, valid-type]
+class HiddenAll(Block):  # type: ignore[misc]
     def mask(self, scores: Any) -> Any:
         return np.full_like(scores, -np.inf)
 
 
-class OverTokens(Block):  # type: ignore[misc, valid-type]
+class OverTokens(Block):  # type: ignore[misc]
     def norm_of(self, x: Any) -> Any:
         return x / np.sqrt((x * x).mean((1, 2), keepdims=True) + 1e-5)
-
-
-def attention(block: Any) -> Any:
-    """The block's own attention, to be called by itself."""
-
-    def attend(query: Array, key: Array, value: Array) -> Any:
-        scores = query @ key.swapaxes(-1, -2) * np.float32(2 / query.shape[-1] ** 0.5)
-        return block.softmax(block.mask(block.scale(scores))) @ value
-
-    return attend
 
 
 CASES: dict[str, tuple[Any, str]] = {
@@ -130,14 +102,6 @@ CASES: dict[str, tuple[Any, str]] = {
     "the token itself hidden": (Hidden, "flipped_triangle"),
     "every key hidden": (HiddenAll, "not_finite"),
 }
-
-
-def answered(block: Any, norm: str | None = "pre") -> Answer:
-    made = block()
-    seen = {"kind": "block", "width": 8, "heads": 2, "norm": norm, "weights": made.weights}
-    host = Here({**seen, "call": made.call, "attention": attention(made)})
-    with np.errstate(all="ignore"):
-        return examined(Foreign(host, foreign.load(host, NO_TARGET), {}), "it", 0)
 
 
 def test_the_sound_block_is_sound() -> None:

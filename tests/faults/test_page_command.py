@@ -17,22 +17,7 @@ from faults.model import Report, Status
 from reports.json_report import from_json, to_json
 from tests.reports.made_report import made_report
 
-
-@pytest.fixture(autouse=True)
-def _english(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LC_ALL", "C")
-
-
-@pytest.fixture(scope="module")
-def whole() -> Report:
-    return replace(made_report(), page=page_data.part(made_report()))
-
-
-@pytest.fixture
-def saved(tmp_path: Path, whole: Report) -> str:
-    path = tmp_path / "run.json"
-    path.write_text(to_json(whole), encoding="utf-8")
-    return str(path)
+pytestmark = pytest.mark.usefixtures("english")
 
 
 @pytest.fixture
@@ -165,7 +150,7 @@ def test_a_report_without_the_pages_part_is_refused_with_what_to_do(
     assert not (tmp_path / "page.html").exists()
 
 
-def test_a_report_of_an_older_program_without_the_field_still_opens(whole: Report) -> None:
+def test_a_report_of_an_older_program_without_the_field_still_opens(page_report: Report) -> None:
     tree = json.loads(to_json(made_report()))
     del tree["page"]
     assert from_json(json.dumps(tree)) == made_report()

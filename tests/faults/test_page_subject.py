@@ -12,7 +12,7 @@ from faults.page_model import Look
 from faults.page_subject import examined, looks
 from faults.subjects import Request, answers
 from tests.faults.check_subjects import SOUND
-from tests.faults.page_subjects import Block, Flipped, Joined, Leaky, Raising, answered, weak
+from tests.faults.made_blocks import Block, Flipped, Joined, Leaky, Raising, answered, weak
 
 TRIANGLE = np.tril(np.ones((8, 8), bool))
 

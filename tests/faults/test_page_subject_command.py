@@ -9,45 +9,27 @@ from typing import Any
 
 import pytest
 
-from faults import campaign, page_data
+from faults import campaign
 from faults.__main__ import main
 from faults.model import Report, Status
-from reports.json_report import to_json
 from reports.page import document
-from tests.faults.check_subjects import SOUND
+from tests.faults.check_subjects import FAULTY, SOUND
 from tests.reports.made_report import made_report
 
 FILE = (
     SOUND
-    + '''
+    + FAULTY
+    + """
 import time
-
-class Leaky(Block):
-    def mask(self, scores):
-        return scores
-
-class Weak:
-    """Attention with a mask of -1e4."""
-    kind = "attention"
-    def call(self, q, k, v):
-        scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
-        queries, keys = scores.shape[-2:]
-        scores = np.where(np.tril(np.ones((queries, keys), bool), keys - queries), scores, np.float32(-1e4))
-        weights = np.exp(scores - scores.max(-1, keepdims=True))
-        return weights / weights.sum(-1, keepdims=True) @ v
 
 class Hangs(Block):
     def call(self, x):
         time.sleep(1000)
-
-def bare(x): return x
-'''
+"""
 )
 
 
-@pytest.fixture(autouse=True)
-def _english(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LC_ALL", "C")
+pytestmark = pytest.mark.usefixtures("english")
 
 
 @pytest.fixture(scope="module")
@@ -55,18 +37,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("mine") / "mine.py"
     made.write_text(FILE)
     return made
-
-
-@pytest.fixture(scope="module")
-def whole() -> Report:
-    return replace(made_report(), page=page_data.part(made_report()))
-
-
-@pytest.fixture
-def saved(tmp_path: Path, whole: Report) -> str:
-    path = tmp_path / "run.json"
-    path.write_text(to_json(whole), encoding="utf-8")
-    return str(path)
 
 
 def subject_of(page: Path) -> dict[str, Any]:
@@ -116,11 +86,13 @@ def test_a_saved_report_and_a_fresh_look_stand_in_one_page(file: Path, saved: st
     assert all(share > 0 for row in block["matrix"] for share in row)
 
 
-def test_without_a_subject_nothing_of_it_is_in_the_page(saved: str, whole: Report, tmp_path: Path) -> None:
+def test_without_a_subject_nothing_of_it_is_in_the_page(
+    saved: str, page_report: Report, tmp_path: Path
+) -> None:
     out = tmp_path / "page.html"
     assert main(["page", "--from", saved, "--out", str(out), "-q"]) == 0
     text = out.read_text(encoding="utf-8")
-    assert text == document.render(whole)
+    assert text == document.render(page_report)
     assert "subject-" not in text
     assert '"subject' not in text
 

@@ -19,9 +19,7 @@ from tests.faults.mutation.made_run import CODES, LARGER, SOURCE, TIMES, UNIT, p
 DEAD = dict.fromkeys(CODES, 1)
 
 
-@pytest.fixture(autouse=True)
-def _english(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LC_ALL", "C")
+pytestmark = pytest.mark.usefixtures("english")
 
 
 def score(folder: Path, *arguments: str) -> int:

@@ -15,7 +15,7 @@ from faults.answers import NO_SUBJECT, Answer
 from faults.model import Report
 from faults.page_subject import looks
 from reports.page import document, subject
-from tests.faults.page_subjects import Block, Leaky, answered
+from tests.faults.made_blocks import Block, Leaky, answered
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 ARGUMENTS = [

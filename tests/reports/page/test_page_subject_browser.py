@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from faults.model import Report
-from tests.faults.page_subjects import Raising, answered, weak
+from tests.faults.made_blocks import Raising, answered, weak
 from tests.reports.page.conftest import Visit, shown
 from tests.reports.page.test_page_controls import radio
 from tests.reports.page.test_page_views import AXE, SERIOUS

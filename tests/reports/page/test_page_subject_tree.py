@@ -12,7 +12,7 @@ from faults.model import Report
 from faults.page_model import Look
 from reports.check_words import VERDICTS
 from reports.page import document, subject
-from tests.faults.page_subjects import Block, Leaky, Raising, answered, weak
+from tests.faults.made_blocks import Block, Leaky, Raising, answered, weak
 from tests.reports.page.conftest import shown
 
 SLOW = "the subject did not answer within 2 seconds; a longer --timeout may help"

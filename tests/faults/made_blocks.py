@@ -1,4 +1,4 @@
-"""Subjects for the page, examined in this process: a sound block, and what each test needs that is not."""
+"""Subjects that are examined in this process: a sound block, what is wrong in others, and what is found of them."""
 
 from __future__ import annotations
 
@@ -53,19 +53,24 @@ def weak(query: Array, key: Array, value: Array) -> Array:
     return np.asarray(weights / weights.sum(-1, keepdims=True) @ value)
 
 
-def answered(subject: Any, name: str = "mine.py:Block", **given: Any) -> Answer:
+def answered(subject: Any, name: str = "mine.py:Block", norm: str | None = "pre", **given: Any) -> Answer:
     """What is found of a block, with its attention and its weights where its class is handed in."""
-    host = Here(_whole(subject()) if isinstance(subject, type) else subject)
+    host = Here(_whole(subject(), norm) if isinstance(subject, type) else subject)
     with np.errstate(all="ignore"):
         return examined(Foreign(host, foreign.load(host, NO_TARGET), given), name, 0)
 
 
-def _whole(block: Any) -> dict[str, Any]:
-    """The block at every access level; its scale is made for d_k = 4."""
+def _whole(block: Any, norm: str | None) -> dict[str, Any]:
+    """The block at every access level."""
+    held = {"kind": "block", "width": 8, "heads": 2, "norm": norm, "weights": block.weights}
+    return {**held, "call": block.call, "attention": attention(block)}
 
-    def attention(query: Array, key: Array, value: Array) -> Any:
+
+def attention(block: Any) -> Any:
+    """The block's own attention, to be called by itself; its scale is made for d_k = 4."""
+
+    def attend(query: Array, key: Array, value: Array) -> Any:
         scores = query @ key.swapaxes(-1, -2) * np.float32(2 / query.shape[-1] ** 0.5)
         return block.softmax(block.mask(block.scale(scores))) @ value
 
-    held = {"kind": "block", "width": 8, "heads": 2, "norm": "pre", "weights": block.weights}
-    return {**held, "call": block.call, "attention": attention}
+    return attend
