@@ -84,7 +84,7 @@ class Checked:
     patterns: Mapping[str, str]
     failures: tuple[str, ...]
     scale: slope.Scale | None = None
-    """What the scores were multiplied by, where the contract on it is broken and one number says it."""
+    """What the scores were multiplied by, where the contract on it is broken and that can be told."""
 
     @property
     def observed(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from detectors.checking import BROKEN, INAPPLICABLE, SOUND, UNSEEN, Checked, Finding
+from detectors.diagnosis import TIE
 from detectors.precision import CONVERTED
 from faults.answers import PART, Answer, Coverage, Named
 from faults.language import printable
@@ -135,11 +136,13 @@ def diagnosis(answer: Answer, language: str) -> list[tuple[str, str]]:
     checked = answer.checked
     if checked is None or not checked.broken:
         return [(say("verdict", language), meaning(answer, language)), *covered(answer, language)]
-    pairs = [_named(named, language) for named in answer.nearest]
+    pairs = [_named(named, checked, language) for named in answer.nearest]
     pairs = pairs or [(say("fault", language), say("unknown", language))]
     if answer.runner_up is not None:
         pairs.append((say("runner-up", language), _short(answer.runner_up, language)))
-    pairs += [(say("evidence", language), _measured(finding, language)) for finding in checked.broken]
+    pairs += [
+        (say("evidence", language), _evidence(finding, checked, language)) for finding in checked.broken
+    ]
     pairs += _patterns(checked, language) + _holes(answer, language) + _failure(checked, language)
     pairs += [(say("repair", language), named.repair[language]) for named in answer.nearest]
     return pairs + _witness(answer, language) + covered(answer, language)
@@ -164,14 +167,39 @@ def _covered(one: Coverage, language: str) -> str:
     return COVERED[one.state][language].format(reason=translated(one.reason, language), variants=variants)
 
 
-def _named(named: Named, language: str) -> tuple[str, str]:
+def _named(named: Named, checked: Checked, language: str) -> tuple[str, str]:
     label = say("fault" if named.own else "relative", language)
-    return label, f"{_short(named, language)}{say('separator', language)}{named.wrong[language]}"
+    said = [_short(named, language), named.wrong[language], *_tied(named, checked, language)]
+    return label, say("separator", language).join(said)
+
+
+def _tied(named: Named, checked: Checked, language: str) -> list[str]:
+    """What lies as near as the defect that is named."""
+    others = [
+        f"{found.fault}/{found.variant}"
+        for found in checked.candidates
+        if found.fault != named.fault and abs(found.distance - named.distance) <= TIE
+    ]
+    return [say("tie", language, others=say("list", language).join(others))] if others else []
 
 
 def _short(named: Named, language: str) -> str:
     apart = say("distance", language, distance=named.distance)
     return say("list", language).join([f"{named.fault}/{named.variant}", apart])
+
+
+def _evidence(finding: Finding, checked: Checked, language: str) -> str:
+    measured, scale = _measured(finding, language), checked.scale
+    if finding.detector.name != "slope" or scale is None or not scale.single:
+        return measured
+    told = say(
+        "scale",
+        language,
+        factor=figures.value(scale.factor),
+        required=figures.value(scale.required),
+        head_width=scale.head_width,
+    )
+    return say("separator", language).join([measured, told])
 
 
 def _measured(finding: Finding, language: str) -> str:

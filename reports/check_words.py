@@ -120,7 +120,11 @@ WORDS: dict[str, Text] = {
     "note": both("note", "说明"),
     "question": both("question", "问题"),
     "distance": both("distance {distance:.2f}", "距离 {distance:.2f}"),
-    "tie": both("equally near", "同样接近"),
+    "tie": both("not told apart from {others}", "无法与 {others} 区分"),
+    "scale": both(
+        "scores are multiplied by {factor}; required 1/sqrt(d_k) = {required} at d_k = {head_width}",
+        "分数乘以了 {factor}；应乘以 1/sqrt(d_k) = {required}（d_k = {head_width}）",
+    ),
     "measured": both(
         "{name} = {value} (threshold {threshold}): {law}", "{name} = {value}（阈值 {threshold}）：{law}"
     ),

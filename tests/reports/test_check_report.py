@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from detectors import checking, declaration, foreign
+from detectors.attention.slope import Scale
 from detectors.catalogue import BY_NAME
 from detectors.checking import ACCESS, ASSUMED, UNREACHED, Checked, Finding
 from detectors.declaration import Declaration
@@ -111,6 +112,62 @@ def test_everything_that_was_found_is_said(line: str) -> None:
     if line == "5 contracts":
         line = "3 contracts measured, 2 of them broken; 1 could not be observed, 1 do not apply"
     assert " ".join(line.split()) in " ".join(rendered().split())
+
+
+def with_scale(scale: Scale | None, *findings: Finding) -> Answer:
+    return answer(checked=replace(answer().checked or NOTHING, findings=findings, scale=scale))
+
+
+SLOPE = finding("slope", 1.04, "broken")
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        (
+            "en",
+            "slope = 1.04 (threshold 0.05): logits are q·k / sqrt(d_k); "
+            "scores are multiplied by 0.125; required 1/sqrt(d_k) = 0.354 at d_k = 8",
+        ),
+        (
+            "zh",
+            "slope = 1.04（阈值 0.05）：logits 等于 q·k / sqrt(d_k)；"
+            "分数乘以了 0.125；应乘以 1/sqrt(d_k) = 0.354（d_k = 8）",
+        ),
+    ],
+)
+def test_the_scale_that_was_found_stands_beside_the_slope(language: str, said: str) -> None:
+    made = with_scale(Scale(0.125, 4, 8, 9), FINDINGS[1], SLOPE)
+    assert [text for _, text in check.diagnosis(made, language)][2:4] == [
+        check.diagnosis(answer(), language)[2][1],
+        said,
+    ]
+
+
+@pytest.mark.parametrize("scale", [None, Scale(0.125, 4, 8, 9, single=False)])
+def test_a_scale_that_is_not_one_number_is_not_shown(scale: Scale | None) -> None:
+    assert (
+        "evidence",
+        "slope = 1.04 (threshold 0.05): logits are q·k / sqrt(d_k)",
+    ) in check.diagnosis(with_scale(scale, SLOPE), "en")
+
+
+def tied(*distances: float) -> tuple[str, str]:
+    names = (("mask_adds_zero", "zero"), ("rows_interact", "mixed"), ("softmax_axis", "over_all"))
+    near = tuple(Candidate(*name, apart) for name, apart in zip(names, distances, strict=True))
+    checked = replace(answer().checked or NOTHING, candidates=near)
+    return check.diagnosis(answer(checked=checked), "en")[0][1], check.diagnosis(
+        answer(checked=checked), "zh"
+    )[0][1]
+
+
+def test_what_lies_as_near_as_the_defect_named_is_said_to_be_not_told_apart() -> None:
+    plain = ("mask_adds_zero/zero, distance 0.25; it leaks", "mask_adds_zero/zero、距离 0.25；它 leaks")
+    assert tied(0.25, 0.5, 0.5) == tied(0.25, 0.25 + 1e-8, 0.5) == tied(0.25, 0.5, 0.0) == plain
+    assert tied(0.25, 0.25 + 5e-10, 0.25) == (
+        f"{plain[0]}; not told apart from rows_interact/mixed, softmax_axis/over_all",
+        f"{plain[1]}；无法与 rows_interact/mixed、softmax_axis/over_all 区分",
+    )
 
 
 def test_a_defect_outside_the_five_is_called_so() -> None:
@@ -219,6 +276,7 @@ def test_json_holds_every_number_and_says_what_is_none() -> None:
             {"fault": "mask_adds_zero", "variant": "zero", "distance": 0.25},
             {"fault": "rows_interact", "variant": "mixed", "distance": 0.5},
         ],
+        "scale": None,
         "faults": [
             {
                 "fault": "residual_shape",
@@ -284,11 +342,25 @@ def test_json_holds_every_number_and_says_what_is_none() -> None:
         "subject": "gone.py:f",
         "verdict": "unusable",
         "diagnosis": [],
+        "scale": None,
         "faults": [],
         "unseen": [],
         "notes": [],
         "contracts": [],
         "reason": "there is no file gone.py",
+    }
+
+
+@pytest.mark.parametrize(("factor", "written"), [(0.5, 0.5), (math.nan, "nan")])
+def test_json_holds_the_scale_that_was_found(factor: float, written: float | str) -> None:
+    tree = json.loads(check_json.to_json([with_scale(Scale(factor, 3, 16, 9), SLOPE)]))
+    assert tree["subjects"][0]["scale"] == {
+        "factor": written,
+        "required": 0.25,
+        "heads": 3,
+        "head_width": 16,
+        "keys": 9,
+        "single": True,
     }
 
 

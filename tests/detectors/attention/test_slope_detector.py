@@ -14,7 +14,7 @@ from detectors.errors import NotObservable
 from detectors.examination import measure
 from detectors.fixtures import Fixture
 from detectors.observation import Observation
-from detectors.subject import Subject
+from detectors.subject import CLAIMS, Subject
 from tests.detectors import toy
 
 Array = NDArray[Any]
@@ -95,17 +95,52 @@ def test_of_operations_that_were_followed_the_worst_counts(
     assert measure(subject, sample, slope.DETECTOR).value == pytest.approx(expected)
 
 
-def test_what_the_scores_are_multiplied_by_is_found_at_the_fixtures_own_width(sample: Fixture) -> None:
-    made = toy.Toy(factor=lambda heads, width: 0.3).subject(sample)
-    found = slope.found(Observation(made, sample))
-    assert (found.heads, found.head_width, found.keys) == (4, 3, 5)
+def scale_of(
+    factor: Factor, fixture: Fixture, claims: frozenset[str] = CLAIMS, **changes: Any
+) -> slope.Scale:
+    subject = replace(toy.Toy(factor=factor, **changes).subject(fixture), declares=claims)
+    return slope.found(Observation(subject, fixture))
+
+
+def test_what_the_scores_are_multiplied_by_is_found_where_it_is_furthest_off(sample: Fixture) -> None:
+    # 0.3 is below 3 ** -0.5 by ln 1.92, and below 7 ** -0.5 by ln 1.26
+    found = scale_of(lambda heads, width: 0.3, sample)
+    assert (found.heads, found.head_width, found.keys, found.single) == (4, 3, 5, True)
     assert found.factor == pytest.approx(0.3)
+    assert found.required == pytest.approx(0.57735)
+    assert found.off == pytest.approx(math.log(0.57735 / 0.3), rel=1e-4)
+    fixed = scale_of(lambda heads, width: 3**-0.5, sample)
+    assert fixed.head_width == 7
+    assert fixed.factor == pytest.approx(0.57735)
+    assert fixed.required == pytest.approx(7**-0.5)
+
+
+def test_one_width_is_all_there_is_where_no_other_will_do(sample: Fixture) -> None:
+    assert scale_of(lambda heads, width: 1.0, sample, CLAIMS - {"any_width"}).head_width == 3
 
 
 def test_of_operations_that_were_followed_the_worst_factor_is_found(sample: Fixture) -> None:
     sites = [SITE, {**SITE, "gain": 1.5, "head_width": 8}, {**SITE, "gain": 0.6}]
     subject = Subject("block", lambda x, w: x, sites=lambda x: sites)
     assert slope.found(Observation(subject, sample)) == slope.Scale(1.5, heads=4, head_width=8, keys=5)
+
+
+def over_queries(weights: Array) -> Array:
+    found: Array = weights / weights.sum(axis=-2, keepdims=True)
+    return found
+
+
+def twisted(amount: float) -> Callable[[Array], Array]:
+    """Odd keys get a weight of another size, whatever their score."""
+    return lambda weights: weights * np.exp(amount * (np.arange(weights.shape[-1]) % 2))
+
+
+def test_a_factor_that_does_not_explain_the_weights_is_not_called_the_one(sample: Fixture) -> None:
+    assert scale_of(lambda heads, width: 1.0, sample, weigh=lambda weights: weights / 2).single
+    assert not scale_of(lambda heads, width: 1.0, sample, weigh=over_queries).single
+    assert not scale_of(lambda heads, width: 1.0, sample, weigh=np.ones_like).single
+    assert scale_of(lambda heads, width: 1.0, sample, weigh=twisted(0.15)).single
+    assert not scale_of(lambda heads, width: 1.0, sample, weigh=twisted(0.3)).single
 
 
 def test_normalised_queries_and_keys_have_no_scale_to_compare(sample: Fixture) -> None:
