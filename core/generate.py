@@ -116,7 +116,7 @@ def choose(
     without a finite largest logit.
     """
     scores = arrays.ranked(logits, "logits", "batch, vocabulary")
-    largest = scores.max(axis=-1, keepdims=True)
+    largest = scores.max(axis=1, keepdims=True)
     if not np.isfinite(largest).all():
         raise CoreError(
             "the largest logit is NaN or infinite; a finite one is required; check the parameters"
@@ -132,14 +132,13 @@ def choose(
 def _keep_largest(logits: FloatArray, top_k: int | None) -> FloatArray:
     if top_k is None:
         return logits
-    if settings.whole(top_k, "top_k", least=1) > logits.shape[-1]:
-        raise CoreError(
-            f"top_k is {top_k}; at most the {logits.shape[-1]} tokens of the vocabulary can be kept"
-        )
-    # A stable order keeps exactly k of them, the lowest ids among equals.
-    order = np.argsort(-logits, axis=-1, kind="stable")[:, :top_k]
+    rows, size = logits.shape
+    if settings.whole(top_k, "top_k", least=1) > size:
+        raise CoreError(f"top_k is {top_k}; at most the {size} tokens of the vocabulary can be kept")
+    # lexsort is stable: exactly k of them are kept, the lowest ids among equals.
+    best = np.arange(rows)[:, np.newaxis], np.lexsort([-logits])[:, :top_k]
     kept = np.full_like(logits, -np.inf)
-    np.put_along_axis(kept, order, np.take_along_axis(logits, order, axis=-1), axis=-1)
+    kept[best] = logits[best]
     return kept
 
 

@@ -163,6 +163,21 @@ def test_cache_of_another_batch_or_model_is_refused() -> None:
         assert "\n" not in str(caught.value)
 
 
+def test_refusals_say_what_was_found_and_what_is_required() -> None:
+    parameters = model.init_model(SMALL)
+    _, cache = generate.next_logits(TOKENS[:, :2], parameters, SMALL)
+    with pytest.raises(CoreError) as caught:
+        generate.next_logits(TOKENS[:1, :1], parameters, SMALL, cache)
+    assert str(caught.value) == (
+        "cache holds 2 layers of shape [(2, 6, 2, 2)]; 2 of (1, 6, 2, 2) [batch, kv_head, token, channel] "
+        "are required; use the cache handed back for these sequences"
+    )
+    with pytest.raises(CoreError, match=r"^top_k is 5; at most the 4 tokens of the vocabulary can be kept$"):
+        generate.choose(np.zeros((9, 4)), np.random.default_rng(0), top_k=5)
+    with pytest.raises(CoreError, match=r"^tokens run from 11 to 11; "):
+        generate.next_logits([[11]], parameters, SMALL)
+
+
 def test_model_that_is_not_causal_cannot_be_read_with_a_cache() -> None:
     config = replace(SMALL, block=BlockConfig(heads=6, causal=False))
     with pytest.raises(CoreError, match=r"^the model is not causal"):
@@ -205,6 +220,11 @@ def test_top_k_keeps_exactly_k_of_equal_logits() -> None:
     logits = np.tile([0.0, 1.0], (100, 150))
     drawn = generate.choose(logits, np.random.default_rng(1), temperature=1.0, top_k=2)
     assert set(drawn.tolist()) == {1, 3}
+
+
+def test_top_k_may_be_the_whole_vocabulary() -> None:
+    drawn = generate.choose(np.zeros((200, 4)), np.random.default_rng(1), temperature=1.0, top_k=4)
+    assert set(drawn.tolist()) == {0, 1, 2, 3}
 
 
 def test_rows_of_a_batch_draw_on_their_own() -> None:
@@ -340,5 +360,5 @@ def test_parameters_of_another_model_are_refused(new_tokens: int) -> None:
 def test_choice_needs_a_batch_of_logits() -> None:
     random = np.random.default_rng(0)
     assert generate.choose([[1, 2]], random).tolist() == [1]
-    with pytest.raises(CoreError, match=r"^logits has shape \(2,\), rank 1"):
+    with pytest.raises(CoreError, match=r"^logits has shape \(2,\), rank 1.*\[batch, vocabulary\]"):
         generate.choose([1.0, 2.0], random)

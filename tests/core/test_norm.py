@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from core import norm
+from core.arrays import FloatArray
 from core.errors import CoreError
 
 
@@ -72,6 +74,12 @@ def test_gain_and_shift_of_another_width_are_refused() -> None:
         norm.layer_norm(x, np.ones(3), np.ones(1))
     with pytest.raises(CoreError, match=r"gain \(4,\), shift \(3,\).*required"):
         norm.layer_norm(x, np.ones(4), np.ones(3))
+
+
+@pytest.mark.parametrize("normalise", [lambda x: norm.layer_norm(x, x, None), lambda x: norm.rms_norm(x, x)])
+def test_input_that_is_refused_is_called_x(normalise: Callable[[FloatArray], FloatArray]) -> None:
+    with pytest.raises(CoreError, match=r"^x is empty \(shape \(0,\)\)"):
+        normalise(np.ones(0))
 
 
 def test_lists_of_whole_numbers_are_taken_as_floats() -> None:
