@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -85,6 +85,8 @@ class Checked:
     failures: tuple[str, ...]
     scale: slope.Scale | None = None
     """What the scores were multiplied by, where the contract on it is broken and that can be told."""
+    unseen: Mapping[str, str] = field(default_factory=dict)
+    """Faults that were not looked for, each with the reason, where that was asked (`detectors.looked_for`)."""
 
     @property
     def observed(self) -> int:

@@ -12,15 +12,15 @@ The subject lives in the test's own process; nothing of pytest is imported befor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from detectors import checking, foreign
-from detectors.checking import BROKEN, HOLDS, NAMES, Checked
+from detectors import checking, foreign, looked_for
+from detectors.checking import BROKEN, HOLDS, NAMES, SOUND, UNDECIDED, Checked
 from detectors.declaration import Question
 from detectors.diagnosis import Expected
 from detectors.errors import DetectorError
@@ -63,6 +63,7 @@ def check_subject(
 ) -> Checked:
     """The examination of a callable, module or mapping in this process; `declared` as in `Declaration`.
 
+    Sound only where each of the five faults was looked for; else undecided, and `unseen` says which was not and why.
     A torch module is in eval mode meanwhile. expected: signatures of faults, for a diagnosis. Raises DetectorError
     where the subject cannot be used, or something has to be declared that cannot be inferred.
     """
@@ -87,7 +88,13 @@ def _checked(here: Foreign, seed: int, expected: Iterable[Expected]) -> Checked:
     )
     if here.problem:
         raise GuestError(here.problem)
-    return in_its_own_precision(found, here.narrow)
+    return _decided(in_its_own_precision(found, here.narrow), here.declared.heads)
+
+
+def _decided(found: Checked, heads: int | None) -> Checked:
+    unseen = looked_for.unseen(found, heads)
+    verdict = UNDECIDED if found.verdict == SOUND and unseen else found.verdict
+    return replace(found, verdict=verdict, unseen=unseen)
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from detectors.checking import ASSUMED, UNSEEN, Checked, Finding
+from detectors import looked_for
+from detectors.checking import Checked, Finding
 from detectors.declaration import Declaration
 from detectors.fixtures import Fixture
 from faults.answers import ABSENT, CHECKED, HIDDEN, PART, Coverage
 from faults.model import Fault, Variant
-
-ELSEWHERE = {
-    "residual_shape": (("attention", "self_attention"), "a subject of kind {kind} has no residual"),
-    "head_seq_swap": (("attention",), "a subject of kind {kind} is given its heads"),
-}
-"""Faults that are outside some kinds of subjects, and why."""
-
-CAUSAL = ("mask_adds_zero", "flipped_triangle")
-"""Faults of a causal mask."""
 
 SIZES = "it changes nothing at the declared sizes"
 
@@ -34,26 +26,18 @@ def coverage(
 
 
 def _covered(fault: Fault, checked: Checked, declared: Declaration, fixtures: Sequence[Fixture]) -> Coverage:
-    outside = _outside(fault.name, checked)
-    if outside:
-        return Coverage(fault.name, ABSENT, outside)
+    elsewhere = looked_for.outside(fault.name, checked)
+    if elsewhere:
+        return Coverage(fault.name, ABSENT, elsewhere)
     possible = [one for one in fault.variants if _possible(one, checked, declared, fixtures)]
     if not possible:
         return Coverage(fault.name, ABSENT, SIZES)
-    hidden = tuple(one.name for one in possible if not _shows(one, checked))
+    hidden = tuple(one.name for one in possible if not looked_for.shown(_broken_by(one, checked)))
     if not hidden:
         return Coverage(fault.name, CHECKED)
     state = HIDDEN if possible[0].name in hidden else PART
     first = next(one for one in possible if one.name in hidden)
-    return Coverage(fault.name, state, _reason(first, checked), hidden)
-
-
-def _outside(fault: str, checked: Checked) -> str:
-    kind = checked.subject.kind
-    kinds, reason = ELSEWHERE.get(fault, ((), ""))
-    if kind in kinds:
-        return reason.format(kind=kind)
-    return ASSUMED["causal"] if fault in CAUSAL and "causal" not in checked.subject.declares else ""
+    return Coverage(fault.name, state, looked_for.reason(_broken_by(first, checked)), hidden)
 
 
 def _possible(variant: Variant, checked: Checked, declared: Declaration, fixtures: Sequence[Fixture]) -> bool:
@@ -67,19 +51,3 @@ def _possible(variant: Variant, checked: Checked, declared: Declaration, fixture
 
 def _broken_by(variant: Variant, checked: Checked) -> list[Finding]:
     return [one for one in checked.findings if one.detector.name in variant.signature.fires]
-
-
-def _shows(variant: Variant, checked: Checked) -> bool:
-    return any(finding.value is not None for finding in _broken_by(variant, checked))
-
-
-FAILED = "the call failed"
-
-
-def _reason(variant: Variant, checked: Checked) -> str:
-    """Why the variant could not have shown: a failed call before all else, then what could have been measured."""
-    findings = _broken_by(variant, checked)
-    if any(one.reason.startswith(FAILED) for one in findings):
-        return FAILED
-    ranked = sorted(findings, key=lambda one: (one.verdict != UNSEEN, -one.detector.weight))
-    return ranked[0].reason if ranked else ""

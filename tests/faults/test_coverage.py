@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from detectors import looked_for
 from detectors.catalogue import BY_NAME, DETECTORS
 from detectors.checking import ASSUMED, HOLDS, INAPPLICABLE, UNREACHED, UNSEEN, Checked, Finding
 from detectors.declaration import Declaration
 from detectors.fixtures import Extents, Fixture
 from detectors.subject import CLAIMS, Subject
+from detectors.testing import check_subject
 from faults import coverage, registry
 from faults.answers import ABSENT, CHECKED, HIDDEN, PART, Answer, Coverage, with_parts
+from tests.faults.made_blocks import Block, answered, attention, weak
 
 FAULTS = registry.all_faults()
 SIZED = Fixture(Extents(batch=2, tokens=5, heads=4, kv_heads=2, head_width=3), seed=0)
 DECLARED = Declaration(kind="block", heads=4, width=12)
+SIZES = {"kind": "block", "width": 8, "heads": 2, "norm": "pre"}
 
 
 def examined(
@@ -130,3 +135,31 @@ def test_a_model_is_known_as_well_as_its_least_known_block() -> None:
     assert [one.state for one in with_parts(whole, [known, less]).covered] == [PART, PART, CHECKED]
     assert with_parts(whole, []) == whole
     assert with_parts(whole, [known, Answer("it.1", cause="lost")]) == whole
+
+
+def test_what_tells_a_fault_is_what_its_first_variant_breaks() -> None:
+    first = {fault.name: fault.variants[0].signature.fires for fault in FAULTS}
+    assert first == looked_for.TELLING
+
+
+SOUND_BLOCK = Block()
+
+
+@pytest.mark.parametrize(
+    ("subject", "declared", "verdict"),
+    [
+        (weak, {"kind": "attention"}, "fragile"),
+        (lambda q, k, v: v + v.mean(2, keepdims=True), {"kind": "attention"}, "broken"),
+        (lambda x: 2 * x - x, {"kind": "block", "width": 8, "heads": 1, "causal": False}, "undecided"),
+        (lambda x: 2 * x - x, {"kind": "block", "width": 8, "heads": 2, "norm": "pre"}, "broken"),
+        (SOUND_BLOCK.attend, {"kind": "self_attention", "width": 8, "heads": 2}, "undecided"),
+        (SOUND_BLOCK, {}, "undecided"),
+        ({"call": SOUND_BLOCK.call, "attention": attention(SOUND_BLOCK)}, SIZES, "sound"),
+    ],
+)
+def test_an_examination_in_a_test_suite_says_the_same(
+    subject: Any, declared: dict[str, Any], verdict: str
+) -> None:
+    found, told = check_subject(subject, **declared), answered(subject, **declared)
+    assert (found.verdict, told.verdict) == (verdict, verdict)
+    assert found.unseen == {one.fault: one.reason for one in told.unseen}

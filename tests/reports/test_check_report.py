@@ -11,17 +11,18 @@ from xml.etree import ElementTree
 
 import pytest
 
-from detectors import checking, declaration, foreign
+from detectors import checking, declaration, foreign, looked_for
 from detectors.attention.slope import Scale
 from detectors.catalogue import BY_NAME
 from detectors.checking import ACCESS, ASSUMED, UNREACHED, Checked, Finding
 from detectors.declaration import Declaration
 from detectors.diagnosis import Candidate
 from detectors.fixtures import Extents, Fixture
+from detectors.looked_for import FAILED
 from detectors.subject import Subject
-from faults import coverage, subjects
+from faults import subjects
 from faults.answers import ABSENT, CHECKED, HIDDEN, PART, Answer, Coverage, Holes, Named, Witness
-from faults.coverage import FAILED, SIZES
+from faults.coverage import SIZES
 from reports import check, check_json, check_junit, check_words
 from reports.check_reasons import REASONS, translated
 from reports.check_words import COVERED, MEANING, PATTERNS, VERDICTS, WORDS
@@ -411,7 +412,7 @@ SENTENCES = [
     "its output has too few bits for it",
     FAILED,
     SIZES,
-    *(reason.format(kind="attention") for _, reason in coverage.ELSEWHERE.values()),
+    *(reason.format(kind="attention") for _, reason in looked_for.ELSEWHERE.values()),
     subjects.MEMORY,
     "this machine cannot run it in float16",
     "one call in float16 itself gave finite numbers",
