@@ -77,38 +77,44 @@ def prepared(subject: Any) -> list[str]:
 
 
 def restorer(subject: Any) -> Callable[[], None]:
-    """A function that undoes what `prepared` will do: training modes, and numbers in half precision, bit by bit."""
-    calls = [callable_of(subject), field(subject, "attention")]
-    modules = [module for call in calls for module in modules_behind(call)]
-    modes = [(part, part.training) for module in modules for part in module.modules()]
-    tensors = [value for module in modules for value in [*module.parameters(), *module.buffers()]]
-    halves = [(value, value.data) for value in tensors if str(value.dtype) in HALVES]
+    """A function that undoes what `prepared` will do: training modes, and numbers of another type, bit by bit."""
+    modes = [(part, part.training) for part in _parts(subject)]
+    kept = [(store, name, value, value.data) for store, name, value in _tensors(subject)]
+    grads = [
+        (value.grad, value.grad.data) for _, _, value, _ in kept if value.is_leaf and value.grad is not None
+    ]
 
     def restore() -> None:
         for part, training in modes:
             part.training = training
-        for value, data in halves:
-            value.data = data
+        for store, name, value, data in kept:
+            # `float` converts parameters in place, and puts new buffers in the place of the old ones.
+            if getattr(store.get(name), "dtype", data.dtype) != data.dtype:
+                value.data = data
+                store[name] = value
+        for grad, data in grads:
+            grad.data = data
 
     return restore
 
 
 def halves(subject: Any) -> list[Any]:
     """(where it is kept, under which name, its type) of every tensor in 16 bits; `prepared` widens them."""
-    calls = [callable_of(subject), field(subject, "attention")]
-    stores = [
-        store
-        for call in calls
-        for module in modules_behind(call)
-        for part in module.modules()
-        for store in (part._parameters, part._buffers)
-    ]
     return [
-        (store, name, value.dtype)
-        for store in stores
-        for name, value in store.items()
-        if value is not None and str(value.dtype) in HALVES
+        (store, name, value.dtype) for store, name, value in _tensors(subject) if str(value.dtype) in HALVES
     ]
+
+
+def _tensors(subject: Any) -> list[Any]:
+    """(where it is kept, under which name, the tensor) of every parameter and buffer."""
+    stores = [store for part in _parts(subject) for store in (part._parameters, part._buffers)]
+    return [(store, name, value) for store in stores for name, value in store.items() if value is not None]
+
+
+def _parts(subject: Any) -> list[Any]:
+    """Every module inside those that the subject surely uses."""
+    calls = [callable_of(subject), field(subject, "attention")]
+    return [part for call in calls for module in modules_behind(call) for part in module.modules()]
 
 
 @contextlib.contextmanager

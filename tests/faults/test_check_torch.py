@@ -227,12 +227,51 @@ def test_a_machine_that_cannot_calculate_in_16_bits_says_nothing_about_the_subje
 
 def test_numbers_are_wide_again_after_the_call_in_16_bits_and_narrow_after_the_examination() -> None:
     made = NAMESPACE["halved"]()
-    made.register_buffer("table", torch.ones(2, dtype=torch.bfloat16))
+    table = torch.full((2,), 1.1, dtype=torch.bfloat16)
+    made.register_buffer("table", table)
+    made.attn.register_buffer("again", table)
     wide = torch.nn.LayerNorm(16)
     made.ln_2 = wide
     assert check_subject(made, width=16, heads=4, kind="block").verdict == "sound"
     assert {value.dtype for value in made.attn.parameters()} == {torch.bfloat16}
     assert wide.weight.dtype == torch.float32
+    assert made.table is made.attn.again is table
+    assert table.dtype == torch.bfloat16
+    assert bool((table == torch.full((2,), 1.1, dtype=torch.bfloat16)).all())
+
+
+def test_what_lies_beside_numbers_in_16_bits_comes_back_too() -> None:
+    made = NAMESPACE["halved"]()
+    exact = torch.full((2,), 1 + 2.0**-40, dtype=torch.float64)
+    made.register_buffer("exact", exact)
+    made.long = torch.nn.Parameter(exact.clone())
+    weight = made.attn.qkv.weight
+    weight.grad = torch.ones_like(weight)
+    before = dict(made.named_parameters())
+    check_subject(made, width=16, heads=4, kind="block")
+    assert made.exact is exact
+    assert made.long.tolist() == exact.tolist() == [1 + 2.0**-40] * 2
+    assert all(value is before[name] for name, value in made.named_parameters())
+    assert weight.grad.dtype == weight.dtype == torch.bfloat16
+
+
+def test_numbers_that_a_call_sets_are_left_as_it_set_them() -> None:
+    class Counts(torch.nn.Module):  # type: ignore[misc]
+        calls: Any
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("calls", torch.zeros(1))
+            self.register_buffer("gone", torch.zeros(1, dtype=torch.bfloat16))
+
+        def forward(self, x: Any) -> Any:
+            self.calls, self.gone = self.calls + 1, None
+            return 2 * x
+
+    made = Counts()
+    check_subject(made, width=16, heads=4, kind="block", norm="pre")
+    assert made.calls.item() > 1
+    assert made.gone is None
 
 
 def test_the_blocks_of_a_model_in_16_bits_are_said_to_be_converted_too(tmp_path: Path) -> None:
