@@ -123,9 +123,11 @@ def choose(
         )
     kept = _keep_largest(scores - largest, top_k)
     if temperature is None:
-        likeliest: Tokens = kept.argmax(axis=-1)
+        likeliest: Tokens = kept.argmax(axis=1)
         return likeliest
-    weights = softmax.softmax(kept.astype(np.float64), settings.real(temperature, "temperature", least=0.0))
+    weights = softmax.softmax(
+        np.asarray(kept, np.float64), settings.real(temperature, "temperature", least=0.0)
+    )
     return np.array([random.choice(row.size, p=row) for row in weights])
 
 

@@ -76,16 +76,14 @@ def cross_entropy(logits: ArrayLike, targets: ArrayLike) -> float:
     Raises CoreError when shapes differ or an id is out of range.
     """
     scores, answers = _checked_pair(logits, targets)
-    chosen = np.take_along_axis(_log_probabilities(scores), answers[..., np.newaxis], axis=-1)
-    return float(-chosen.mean())
+    return float(-_log_probabilities(scores)[_places(answers)].mean())
 
 
 def cross_entropy_backward(logits: ArrayLike, targets: ArrayLike) -> FloatArray:
     """Return the gradient of `cross_entropy` with respect to the logits: (softmax - one-hot) / targets."""
     scores, answers = _checked_pair(logits, targets)
     grad = np.exp(_log_probabilities(scores))
-    index = answers[..., np.newaxis]
-    np.put_along_axis(grad, index, np.take_along_axis(grad, index, axis=-1) - 1.0, axis=-1)
+    grad[_places(answers)] -= 1.0
     grad /= answers.size
     return grad
 
@@ -167,6 +165,11 @@ def _final_norm_backward(
         return grad_h, {"final_gain": grad_gain}
     grad_h, grad_gain, grad_shift = norm.layer_norm_backward(grad, h, gain, eps)
     return grad_h, {"final_gain": grad_gain, "final_shift": grad_shift}
+
+
+def _places(answers: Tokens) -> tuple[Tokens, ...]:
+    """The index of the target's own element in each row of `[..., vocabulary]`."""
+    return (*np.indices(answers.shape), answers)
 
 
 def _log_probabilities(scores: FloatArray) -> FloatArray:

@@ -174,7 +174,10 @@ def test_refusals_say_what_was_found_and_what_is_required() -> None:
     )
     with pytest.raises(CoreError, match=r"^top_k is 5; at most the 4 tokens of the vocabulary can be kept$"):
         generate.choose(np.zeros((9, 4)), np.random.default_rng(0), top_k=5)
-    with pytest.raises(CoreError, match=r"^tokens run from 11 to 11; "):
+    with pytest.raises(
+        CoreError,
+        match=r"^tokens run from 11 to 11; ids from 0 to 10 are required; use the vocabulary the model was made for$",
+    ):
         generate.next_logits([[11]], parameters, SMALL)
 
 

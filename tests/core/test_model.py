@@ -24,8 +24,10 @@ POSITIONS = ["learned", "sinusoidal", "none"]
 VARIETIES = [
     replace(TINY, positions=positions, tied=tied) for positions in POSITIONS for tied in (False, True)
 ] + [
-    replace(TINY, layers=1, block=BlockConfig(heads=2, kv_heads=1, norm_kind="rms", activation="swiglu")),
-    replace(TINY, layers=1, block=BlockConfig(heads=2, norm="post", activation="gelu"), tied=True),
+    replace(
+        TINY, layers=1, block=BlockConfig(heads=2, kv_heads=1, norm_kind="rms", activation="swiglu", eps=0.3)
+    ),
+    replace(TINY, layers=1, block=BlockConfig(heads=2, norm="post", activation="gelu", eps=0.3), tied=True),
     replace(TINY, layers=1, block=BlockConfig(heads=2, causal=False, activation="gelu")),
 ]
 
@@ -114,6 +116,7 @@ def test_cross_entropy_is_the_mean_surprise_of_the_targets() -> None:
 def test_cross_entropy_of_huge_logits_neither_overflows_nor_loses_the_difference() -> None:
     assert model.cross_entropy([[1e4, 0.0]], [1]) == 1e4
     assert model.cross_entropy([[1e308, -1e308]], [0]) == 0.0
+    assert model.cross_entropy([[0.0, 0.0], [1e4, 1e4]], [0, 1]) == pytest.approx(math.log(2), abs=1e-15)
     assert model.cross_entropy([[0.0, -math.inf]], [1]) == math.inf
     assert math.isnan(model.cross_entropy([[0.0, math.nan]], [0]))
     assert math.isnan(model.cross_entropy([[-math.inf, -math.inf]], [0]))
@@ -329,7 +332,11 @@ def test_targets_that_do_not_fit_the_tokens_are_refused(targets: Any, found: str
 @pytest.mark.parametrize(
     ("logits", "targets", "found"),
     [
-        (np.zeros((2, 3)), [0], "logits have shape (2, 3), targets (1,)"),
+        (
+            np.zeros((2, 3)),
+            [0],
+            "logits have shape (2, 3), targets (1,); one target for each row of logits [..., vocabulary] is required",
+        ),
         (np.zeros((2, 3)), [0, 3], "targets run from 0 to 3; ids from 0 to 2"),
         (np.zeros((0, 3)), [], "logits"),
         ([["a"]], [0], "logits"),
@@ -376,14 +383,23 @@ def changed(**values: Any) -> Parameters:
 @pytest.mark.parametrize(
     ("parameters", "found"),
     [
-        (model.init_model(replace(TINY, layers=1)), "parameters hold 1 blocks; 2"),
+        (
+            model.init_model(replace(TINY, layers=1)),
+            "parameters hold 1 blocks; 2, numbered from 0, are required; use the configuration they were made for",
+        ),
         (model.init_model(replace(TINY, layers=3)), "parameters hold 3 blocks; 2"),
-        (model.init_model(replace(TINY, vocabulary=8)), "token_embedding has shape (8, 4); (7, 4)"),
+        (
+            model.init_model(replace(TINY, vocabulary=8)),
+            "token_embedding has shape (8, 4); (7, 4) is required; use the configuration it was made for",
+        ),
         (model.init_model(replace(TINY, max_length=6)), "position_embedding has shape (6, 4); (5, 4)"),
         (model.init_model(replace(TINY, positions="none")), "position_embedding is missing; (5, 4)"),
         (model.init_model(replace(TINY, tied=True)), "unembedding is missing; (4, 7)"),
         (model.init_model(TINY).without("final_gain"), "final_gain is missing"),
-        (changed(shift=np.ones(4)), "shift (4,) is no role"),
+        (
+            changed(shift=np.ones(4)),
+            "shift (4,) is no role of this model; use the configuration it was made for",
+        ),
         (changed(**{"blocks.1.Wq": np.ones((4, 5))}), "blocks.1: Wq has shape (4, 5)"),
         (model.init_model(TINY).without("blocks.0.W2"), "blocks.0: "),
         (Parameters({}), "token_embedding is missing"),
