@@ -37,7 +37,7 @@ class AttentionTrace:
 
 def raw_scores(query: FloatArray, key: FloatArray) -> FloatArray:
     """Return Q K^T `[batch, head, query, key]`: one dot product for each pair of a query and a key."""
-    scores: FloatArray = np.matmul(query, key.swapaxes(-1, -2))
+    scores: FloatArray = np.matmul(query, key.swapaxes(2, 3))
     return scores
 
 
@@ -75,11 +75,11 @@ def attend_backward(
     trace: AttentionTrace,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the gradients of `attend` with respect to query, key and value; shapes as theirs."""
-    grad_weights = np.matmul(grad_output, value.swapaxes(-1, -2))
-    grad_value = np.matmul(trace.weights.swapaxes(-1, -2), grad_output)
+    grad_weights = np.matmul(grad_output, value.swapaxes(2, 3))
+    grad_value = np.matmul(trace.weights.swapaxes(2, 3), grad_output)
     # The mask is a constant that was added: what reaches the scaled scores passes through it unchanged.
     grad_scores = scale(softmax.softmax_backward(grad_weights, trace.weights), query)
-    return np.matmul(grad_scores, key), np.matmul(grad_scores.swapaxes(-1, -2), query), grad_value
+    return np.matmul(grad_scores, key), np.matmul(grad_scores.swapaxes(2, 3), query), grad_value
 
 
 def attention(

@@ -9,6 +9,7 @@ Architecture", section 3.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +36,9 @@ class BlockTrace:
     x: FloatArray
     parameters: Parameters
     config: BlockConfig
-    norm_inputs: tuple[FloatArray, FloatArray]  # what the first and the second normalisation read
+    norm_inputs: Mapping[
+        str, FloatArray
+    ]  # what normalisations "1" and "2" read; one that was left out has none
     self_attention: SelfAttentionTrace
     feed_forward: FeedForwardTrace
     y: FloatArray
@@ -128,7 +131,7 @@ def block_backward(grad_y: ArrayLike, trace: BlockTrace) -> tuple[FloatArray, Pa
         )
 
     stage = residual.pre_norm_backward if config.norm == "pre" else residual.post_norm_backward
-    norms = [_norm_backward(trace, gradients, index) for index in (0, 1)]
+    norms = [_norm_backward(trace, gradients, number) for number in ("1", "2")]
     grad_x = residual.compose_backward(
         grad_y, lambda grad: stage(grad, norms[0], attend), lambda grad: stage(grad, norms[1], feed)
     )
@@ -154,9 +157,7 @@ class _Tape:
     def trace(self, x: FloatArray, parameters: Parameters, config: BlockConfig, y: FloatArray) -> BlockTrace:
         if self.attend is None or self.feed is None:
             raise CoreError("a sublayer was not run; both are required for a trace; call both in compose")
-        # A normalisation that was left out has no input; its gradient is not asked for either.
-        inputs = self.norm_inputs.get("1", x), self.norm_inputs.get("2", x)
-        return BlockTrace(x, parameters, config, inputs, self.attend, self.feed, y)
+        return BlockTrace(x, parameters, config, self.norm_inputs, self.attend, self.feed, y)
 
 
 class _Gradients:
@@ -186,16 +187,15 @@ def normalisation(parameters: Parameters, config: BlockConfig, number: str) -> M
     return lambda h: norm.layer_norm(h, gain, shift, config.eps)
 
 
-def _norm_backward(trace: BlockTrace, gradients: _Gradients, index: int) -> Map:
-    number = "12"[index]
-    x, gain, eps = trace.norm_inputs[index], trace.parameters["gain" + number], trace.config.eps
+def _norm_backward(trace: BlockTrace, gradients: _Gradients, number: str) -> Map:
+    inputs, gain, eps = trace.norm_inputs, trace.parameters["gain" + number], trace.config.eps
 
     def rms(grad: FloatArray) -> FloatArray:
-        grad_x, grad_gain = norm.rms_norm_backward(grad, x, gain, eps)
+        grad_x, grad_gain = norm.rms_norm_backward(grad, inputs[number], gain, eps)
         return gradients.note(grad_x, {"gain" + number: grad_gain})
 
     def layer(grad: FloatArray) -> FloatArray:
-        grad_x, grad_gain, grad_shift = norm.layer_norm_backward(grad, x, gain, eps)
+        grad_x, grad_gain, grad_shift = norm.layer_norm_backward(grad, inputs[number], gain, eps)
         return gradients.note(grad_x, {"gain" + number: grad_gain, "shift" + number: grad_shift})
 
     return rms if trace.config.norm_kind == "rms" else layer

@@ -29,6 +29,6 @@ def linear_backward(
     grad: FloatArray, x: FloatArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the gradients of `linear` with respect to x, W and b."""
-    rows, inputs = grad.reshape(-1, grad.shape[-1]), x.reshape(-1, x.shape[-1])
-    grad_x = np.matmul(rows, weight.T).reshape(x.shape)
-    return grad_x, np.matmul(inputs.T, rows), rows.sum(axis=0)
+    leading = tuple(range(grad.ndim - 1))
+    grad_weight: FloatArray = np.tensordot(x, grad, (leading, leading))
+    return np.matmul(grad, weight.T), grad_weight, grad.sum(axis=leading)

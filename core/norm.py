@@ -82,7 +82,7 @@ def _mean(x: FloatArray) -> FloatArray:
 
 
 def _per_channel(grad: FloatArray) -> FloatArray:
-    total: FloatArray = grad.reshape(-1, grad.shape[-1]).sum(axis=0)
+    total: FloatArray = grad.sum(axis=tuple(range(grad.ndim - 1)))
     return total
 
 

@@ -142,6 +142,43 @@ def test_shapes_that_do_not_fit_are_refused(
         attention.attention(np.ones(query), np.ones(key), np.ones(value))
 
 
+@pytest.mark.parametrize(
+    ("query", "key", "value", "message"),
+    [
+        (
+            (2, 1, 3, 4),
+            (1, 1, 3, 4),
+            (1, 1, 3, 4),
+            "batch sizes differ: {}; one batch size is required for all three",
+        ),
+        (
+            (1, 2, 3, 4),
+            (1, 2, 3, 4),
+            (1, 1, 3, 4),
+            "keys and values differ in heads or tokens: {}; one value for each key is required",
+        ),
+        (
+            (1, 1, 3, 4),
+            (1, 1, 3, 5),
+            (1, 1, 3, 4),
+            "queries and keys differ in channels: {}; equal channels are required",
+        ),
+        (
+            (1, 3, 3, 4),
+            (1, 2, 3, 4),
+            (1, 2, 3, 4),
+            "query heads are not a multiple of key heads: {}; groups of equal size are required",
+        ),
+    ],
+)
+def test_a_refusal_shows_all_three_shapes(
+    query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...], message: str
+) -> None:
+    with pytest.raises(CoreError) as caught:
+        attention.attention(np.ones(query), np.ones(key), np.ones(value))
+    assert str(caught.value) == message.format(f"query {query}, key {key}, value {value}")
+
+
 def test_a_mask_of_another_shape_is_refused() -> None:
     with pytest.raises(CoreError, match=r"broadcasts to the scores \(1, 1, 2, 2\)"):
         attention.attention(QUERY, KEY, VALUE, np.zeros((3, 2)))

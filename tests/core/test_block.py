@@ -224,6 +224,8 @@ def test_a_gradient_of_another_shape_is_refused() -> None:
     config = BlockConfig(2)
     trace = block.block_trace(np.ones((1, 3, 4)), block.init_block(4, config), config)
     with pytest.raises(
-        CoreError, match=r"grad_y has shape \(3, 4\); the shape of y, \(1, 3, 4\), is required"
+        CoreError, match=r"^grad_y has shape \(3, 4\); the shape of y, \(1, 3, 4\), is required"
     ):
         block.block_backward(np.ones((3, 4)), trace)
+    with pytest.raises(CoreError, match=r"^grad_y is empty"):
+        block.block_backward([], trace)

@@ -149,7 +149,8 @@ CONFIGURATIONS = [
     for place, kind, activation, kv_heads in itertools.product(
         ("pre", "post"), ("layer", "rms"), ("relu", "gelu", "swiglu"), (None, 2, 1)
     )
-] + [BlockConfig(4, 2, place, causal=False) for place in ("pre", "post")]
+] + [BlockConfig(4, 2, place, causal=False, eps=0.3) for place in ("pre", "post")]
+CONFIGURATIONS += [BlockConfig(4, 2, norm_kind="rms", eps=0.3)]
 
 
 @pytest.mark.parametrize("config", CONFIGURATIONS, ids=lambda c: "-".join(map(str, vars(c).values())))

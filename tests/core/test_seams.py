@@ -149,7 +149,9 @@ def test_a_block_that_leaves_a_sublayer_out_has_no_trace(monkeypatch: pytest.Mon
         return first(x, x)
 
     monkeypatch.setattr(residual, "compose", only_first)
-    with pytest.raises(CoreError, match="a sublayer was not run; both are required"):
+    with pytest.raises(
+        CoreError, match=r"^a sublayer was not run; both are required for a trace; call both in compose$"
+    ):
         block.block_trace(X, block.init_block(8, CONFIG), CONFIG)
 
 
