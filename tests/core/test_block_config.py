@@ -90,6 +90,15 @@ def test_without_jitter_gains_are_one_and_biases_zero() -> None:
     assert {role for role, array in parameters.items() if (array == 1.0).all()} == {"gain1", "gain2"}
 
 
+def test_jitter_is_added_in_the_direction_of_the_drawn_number() -> None:
+    without, jittered = (block.init_block(8, BlockConfig(2), seed=4, jitter=jitter) for jitter in (0.0, 0.5))
+    drawn = np.random.default_rng(4)
+    for role, shape in jittered.shapes.items():
+        numbers = drawn.standard_normal(shape)
+        if role[0] != "W":
+            np.testing.assert_allclose(jittered[role] - without[role], 0.5 * numbers, rtol=0, atol=1e-15)
+
+
 def test_weights_shrink_with_their_inputs_unless_a_scale_is_given() -> None:
     wide = block.init_block(64, BlockConfig(2), hidden=1024)
     assert float(wide["Wq"].std()) == pytest.approx(1 / 8, rel=0.05)

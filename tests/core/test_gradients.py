@@ -137,6 +137,7 @@ def test_self_attention() -> None:
     parameters = block.init_block(8, BlockConfig(4, kv_heads=2))
     x, grad, mask = drawn(1, 2, 3, 8), drawn(2, 2, 3, 8), np.where(np.tri(3) > 0, 0.0, -np.inf)
     trace = self_attention.self_attention_trace(x, parameters, 4, 2, mask)
+    assert trace.mask is mask
     grad_x, gradients = self_attention.self_attention_backward(grad, parameters, 4, 2, trace)
     assert_gradient(
         grad_x, weighed(grad, lambda at: self_attention.self_attention(at, parameters, 4, 2, mask)), x
