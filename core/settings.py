@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from core.errors import CoreError
-
-LARGEST = float(np.finfo(np.float64).max)
 
 
 def whole(value: Any, name: str, least: int) -> int:
@@ -21,12 +20,22 @@ def whole(value: Any, name: str, least: int) -> int:
 
 def real(value: Any, name: str, least: float) -> float:
     """Return `value` as a float. Raises CoreError unless it is a finite real number of at least `least`."""
-    number = isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
-    if not (number and least <= value <= LARGEST):
+    found = _float(value)
+    if not least <= found < math.inf:
         raise CoreError(
             f"{name} is {value!r}; a finite number of at least {least:g} is required; pass a float"
         )
-    return float(value)
+    return found
+
+
+def _float(value: Any) -> float:
+    """The number as a float; NaN for what is none, infinity for an integer beyond the largest float."""
+    if isinstance(value, bool) or not isinstance(value, float | int | np.floating | np.integer):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def instance(value: object, name: str, required: type) -> None:
