@@ -49,6 +49,7 @@ def test_parts_give_what_one_call_gives(
         whole, rel=1e-13, abs=1e-15
     )
     assert len(counted) == calls
+    assert sum(batch * head for batch, head, *_ in counted) == 18  # each head of each batch element once
 
 
 def test_what_fits_is_handed_on_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
