@@ -1,4 +1,4 @@
-"""Every detector, in the order in which signals are listed. `shape` is last: it counts what failed before."""
+"""Every contract, in the order in which they are listed. `shape` is last: it counts what failed before."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from detectors.block import (
     skip,
 )
 from detectors.detector import Detector
+from detectors.second import cache, padded_reach, padded_rows, padding
 
 DETECTORS: tuple[Detector, ...] = tuple(
     module.DETECTOR
@@ -44,4 +45,11 @@ DETECTORS: tuple[Detector, ...] = tuple(
     )
 )  # fmt: skip
 
-BY_NAME = {detector.name: detector for detector in DETECTORS}
+"""Those of single calls: all that a reference block shows."""
+
+SECOND = (padding.DETECTOR, padded_reach.DETECTOR, padded_rows.DETECTOR, cache.DETECTOR)
+"""Those of calls that somebody's subject may take besides."""
+
+CONTRACTS = (*DETECTORS[:-1], *SECOND, DETECTORS[-1])
+
+BY_NAME = {detector.name: detector for detector in CONTRACTS}

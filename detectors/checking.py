@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from detectors.attention import slope
-from detectors.catalogue import DETECTORS
+from detectors.catalogue import CONTRACTS
 from detectors.detector import Detector, Signal
 from detectors.diagnosis import Candidate, Expected, diagnose
 from detectors.errors import DetectorError, NotObservable
@@ -23,7 +23,7 @@ SOUND, FRAGILE, UNDECIDED = "sound", "fragile", "undecided"
 EXTREMES = frozenset({"huge_logits"})
 """Contracts that only declared extremes can break: alone they make a subject fragile, not broken."""
 
-PLUMBING = frozenset({"shape", "finite", "repeatability", "batch"})
+PLUMBING = frozenset({"shape", "finite", "repeatability", "batch", "padded_rows"})
 """Contracts that say nothing about attention: alone they cannot call a subject sound."""
 
 AMPLIFIED = frozenset({"attention_branch", "feed_forward_branch"})
@@ -54,6 +54,8 @@ ACCESS: Mapping[str, str] = {
     "weights": "its weights can be written",
     "attention": "its attention can be called by itself",
     "operations": "its operations could be followed",
+    "padding": "it takes a padding mask",
+    "step": "it takes a cache",
 }
 
 
@@ -106,7 +108,7 @@ class Checked:
         raise DetectorError(f"no contract is called {name!r}; required: one of {', '.join(NAMES)}")
 
 
-NAMES = tuple(detector.name for detector in DETECTORS)
+NAMES = tuple(detector.name for detector in CONTRACTS)
 
 
 def check(
@@ -125,7 +127,7 @@ def check(
     questions: what to ask about claims that could not be told; they leave a subject undecided. limits: contract ->
     why it cannot be observed here. roundoff: spacing of the output's numbers around 1, where coarser than 32 bits.
     """
-    detectors = tuple(_widened(detector, roundoff) for detector in DETECTORS)
+    detectors = tuple(_widened(detector, roundoff) for detector in CONTRACTS)
     examinations = [examine(subject, fixture, detectors) for fixture in fixtures]
     reasons = _Reasons(subject, questions or {}, limits or {}, roundoff)
     findings = tuple(

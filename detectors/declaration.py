@@ -11,6 +11,7 @@ from detectors.fixtures import DTYPES, NORMS
 
 KINDS = ("attention", "self_attention", "block", "model")
 LAYOUTS = ("bhtc", "bthc")
+PADDINGS = ("keep", "hide", "ones")
 MASKS = ("none", "additive", "keep", "hide")
 POSITIONS = ("none", "learned", "sinusoidal", "rope", "alibi")
 DESIGNS = ("sequential", "parallel", "sandwich", "scaled", "sink", "qk_norm")
@@ -46,7 +47,9 @@ class Declaration:
     kind: "attention" (query, key, value -> output), "self_attention" (x -> output, no skip), "block" (x -> y) or
     "model" (token ids -> logits). causal: assumed unless it is denied. layout of attention's arrays: "bhtc" [batch,
     head, token, channel] or "bthc". order: of query, key and value, e.g. "kqv". mask: how the caller passes one, as
-    fourth argument: "none", "additive", "keep" (True may be seen) or "hide" (True may not). window: keys seen, the
+    fourth argument: "none", "additive", "keep" (True may be seen) or "hide" (True may not). padding: the argument by
+    whose name a padding mask [batch, token] is passed; padding_form: "keep" (True for real tokens), "hide" (True for
+    padding) or "ones" (integers, 1 for real tokens). window: keys seen, the
     own included; 0 for all. cached: whether attention takes fewer queries than keys, the last ones, as when keys
     come from a cache; not asked for unless it is said. design: one or several, with commas, of "sequential",
     "parallel" (both branches read x), "sandwich" (norms on both sides of a branch), "scaled" (residual branches),
@@ -66,6 +69,8 @@ class Declaration:
     layout: str = "bhtc"
     order: str = "qkv"
     mask: str = "none"
+    padding: str | None = None
+    padding_form: str = "keep"
     positions: str | None = None
     window: int = 0
     cached: bool | None = None
@@ -79,6 +84,7 @@ class Declaration:
         _among("norm", self.norm, (None, "pre", "post"))
         _among("layout", self.layout, LAYOUTS)
         _among("mask", self.mask, MASKS)
+        _among("padding_form", self.padding_form, PADDINGS)
         _among("positions", self.positions, (None, *POSITIONS))
         for word in self.design.split(","):
             _among("design", word, DESIGNS)
@@ -87,6 +93,10 @@ class Declaration:
         _among("framework", self.framework, (None, *FRAMEWORKS))
         _among("causal", self.causal, (None, True, False))
         _among("cached", self.cached, (None, True, False))
+        if self.padding is not None and not str(self.padding).isidentifier():
+            raise Question(
+                f"padding: found {self.padding!r}, required: the name of an argument, such as attention_mask"
+            )
         if sorted(self.order) != sorted("qkv"):
             raise Question(f"order: found {self.order!r}, required: the letters q, k and v, such as qkv")
         for name, (least, most) in BOUNDS.items():

@@ -62,14 +62,25 @@ def reach(observation: Observation) -> Array:
 
 def _reach(observation: Observation) -> Array:
     tokens, moving = observation.fixture.extents.tokens, sources(observation.fixture.extents.tokens)
-    outputs = observation.block(_nudged(observation.fixture))
-    plus, minus = outputs.reshape(2, 2, len(moving), *outputs.shape[1:])
-    influence = np.abs(plus - minus).max(axis=-1).max(axis=0).T * np.arange(1, tokens + 1)[:, None]
-    living = influence[(np.arange(tokens)[:, None] != np.array(moving)) & (influence > 0)]
+    outputs = observation.block(nudged(observation.fixture))
+    influence = change(outputs, len(moving)) * np.arange(1, tokens + 1)[:, None]
+    return over_the_median(influence, np.arange(tokens)[:, None] != np.array(moving))
+
+
+def change(outputs: Array, moving: int) -> Array:
+    """[query, source]: what the move of a source changes, for outputs of the tokens in `nudged`."""
+    plus, minus = outputs.reshape(2, 2, moving, *outputs.shape[1:])
+    found: Array = np.abs(plus - minus).max(axis=-1).max(axis=0).T
+    return found
+
+
+def over_the_median(influence: Array, pairs: Array) -> Array:
+    """The influences over the median of those that live among these pairs; 0 without one."""
+    living = influence[pairs & (influence > 0)]
     return influence / np.median(living) if living.size else np.zeros_like(influence)
 
 
-def _nudged(fixture: Fixture) -> Array:
+def nudged(fixture: Fixture) -> Array:
     """[sign, direction, source, token, channel], flattened to a batch; token ids are replaced instead of nudged."""
     if fixture.extents.vocab:
         return _replaced(fixture)

@@ -16,7 +16,12 @@ FEW = 2
 
 
 def as_wide_as(logits: Array, vocab: int) -> Array:
-    """The first `vocab` logits; filled with zeros where a model has fewer outputs than token ids."""
+    """The first `vocab` logits; filled with zeros where a model has fewer outputs than token ids.
+
+    What is not [batch, token, id] stays as it is.
+    """
+    if logits.ndim != 3:
+        return logits
     missing = max(0, vocab - logits.shape[-1])
     return np.pad(logits[..., :vocab], [(0, 0), (0, 0), (0, missing)])
 
@@ -44,6 +49,13 @@ def masks(declared: Declaration, query: Array, key: Array) -> list[Array]:
     return [seen if declared.mask == "keep" else ~seen]
 
 
-def few(x: Array) -> list[Array]:
-    """The sequences of x, FEW at a time."""
-    return [x[at : at + FEW] for at in range(0, len(x), FEW)]
+def padding(declared: Declaration, keep: Array) -> Array:
+    """The padding mask [batch, token] in the form the subject takes; `keep` is True for real tokens."""
+    if declared.padding_form == "ones":
+        return keep.astype(np.int64)
+    return keep if declared.padding_form == "keep" else ~keep
+
+
+def few(count: int) -> list[slice]:
+    """Which of so many sequences go together, FEW at a time."""
+    return [slice(at, at + FEW) for at in range(0, count, FEW)]

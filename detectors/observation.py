@@ -51,8 +51,24 @@ class Observation:
         if call is None:
             raise NotObservable("the subject is attention by itself")
         self.weights(*replaced)
-        shape = x.shape if x.ndim == 3 else (*x.shape, self.fixture.extents.vocab)
-        return self._checked(lambda: call(x, replaced), shape)
+        return self._checked(lambda: call(x, replaced), self._shape(x))
+
+    def padded(self, x: Array, keep: Array) -> Array:
+        """The same where `keep` [batch, token] is False for the tokens that are padding."""
+        call = self.subject.padded
+        if call is None:
+            raise NotObservable("no padding mask is declared; say --padding NAME")
+        return self._checked(lambda: call(x, keep), self._shape(x))
+
+    def continued(self, chunks: Sequence[Array]) -> Array:
+        """The outputs for parts of a sequence that are fed one after the other with a cache, side by side."""
+        call = self.subject.continued
+        if call is None:
+            raise NotObservable("no cache is declared; give 'step' beside 'call'")
+        return self._checked(lambda: call(chunks), self._shape(self.fixture.x))
+
+    def _shape(self, x: Array) -> tuple[int, ...]:
+        return x.shape if x.ndim == 3 else (*x.shape, self.fixture.extents.vocab)
 
     def weights(self, *roles: str) -> Mapping[str, Array]:
         """The subject's weights by role. Raises NotObservable where one of these cannot be written."""

@@ -28,8 +28,10 @@ class Subject:
     [batch, head, query, channel]; None where attention cannot be reached. weights: the arrays by role; None where
     they cannot be written. kind: "attention" (call is None), "self_attention" (x -> output without a skip), "block"
     or "model" (token ids [batch, token] -> logits). sites: the attention operations that one call runs through, as
-    followed in the framework. declares: what contracts may assume. A level that is missing makes the contracts that
-    need it not observable; one that is not claimed makes them not applicable.
+    followed in the framework. declares: what contracts may assume. padded: (x, keep) -> y, where `keep` [batch, token]
+    is True for real tokens and False for padding. continued: parts of a sequence, fed one after the other with a cache,
+    -> their outputs side by side. A level that is missing makes the contracts that need it not observable; one that is
+    not claimed makes them not applicable.
     """
 
     name: str
@@ -39,3 +41,5 @@ class Subject:
     kind: str = "block"
     sites: Callable[[Array], Sequence[Mapping[str, Any]]] | None = None
     declares: frozenset[str] = CLAIMS
+    padded: Callable[[Array, Array], Array] | None = None
+    continued: Callable[[Sequence[Array]], Array] | None = None

@@ -196,6 +196,52 @@ RELATIVES: tuple[Relative, ...] = (
             ),
         ),
     ),
+    Relative(
+        "padding_ignored",
+        {
+            "en": "the padding mask is ignored, lies on the wrong axis, is inverted, or hides real tokens",
+            "zh": "填充遮罩被忽略、放错了轴、取反了，或者遮住了真实 token",
+        },
+        {
+            "en": "hide the keys that are padding: scores.masked_fill(~keep[:, None, None, :], -1e9), keep True for "
+            "real tokens",
+            "zh": "遮住作为 key 的填充：scores.masked_fill(~keep[:, None, None, :], -1e9)，keep 在真实 token 处为 True",
+        },
+        (
+            Look("ignored", frozenset({"padding"})),
+            Look("on_the_queries", frozenset({"padding", "padded_rows"})),
+            Look("inverted", frozenset({"padding", "padded_reach"})),
+            Look("hides_real_tokens", frozenset({"padded_reach"})),
+        ),
+    ),
+    Relative(
+        "padding_nan",
+        {
+            "en": "rows that see nothing, such as padding before the first real token, are not finite",
+            "zh": "什么也看不到的行（如第一个真实 token 之前的填充）不是有限值",
+        },
+        {
+            "en": "fill with a large negative number that is finite, or give these rows 0 after the softmax",
+            "zh": "用有限的大负数填充，或在 softmax 之后把这些行置 0",
+        },
+        (
+            Look("in_rows", frozenset({"padded_rows"})),
+            # A padding contract that gives NaN is not counted.
+            Look("everywhere", frozenset({"padded_rows", "padded_reach"})),
+        ),
+    ),
+    Relative(
+        "cache_differs",
+        {
+            "en": "with a cache, token by token, the outputs are not those of the full pass",
+            "zh": "带缓存逐个输入 token 时，输出与一次前向不同",
+        },
+        {
+            "en": "append every new key and value, and count positions, rotations and the mask from the cache's length",
+            "zh": "每步把新的 key 和 value 追加到缓存；位置、旋转和遮罩都从缓存长度开始计",
+        },
+        (Look("differs", frozenset({"cache"})),),
+    ),
 )
 
 

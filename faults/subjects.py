@@ -52,7 +52,7 @@ def answers(
 
 MEMORY = "there is not enough memory for inputs of the declared sizes; declare smaller ones"
 
-OF_THE_MODEL = ("kind", "output", "vocab", "max_length")
+OF_THE_MODEL = ("kind", "output", "vocab", "max_length", "padding", "padding_form")
 """Declared of a model's tokens and logits, and not of the blocks inside."""
 
 

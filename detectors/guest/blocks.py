@@ -14,7 +14,7 @@ def part(subject: Any, name: str) -> Any:
     return callable_of(subject).get_submodule(name) if name else subject
 
 
-def alone(subject: Any, names: list[str], tokens: Any, options: dict[str, Any]) -> list[str]:
+def alone(subject: Any, names: list[str], arrays: list[Any], options: dict[str, Any]) -> list[str]:
     """Those of the names that one call of the model runs with x [batch, token, channel] and nothing else.
 
     A block that is handed a mask or positions besides behaves differently when it is called without them.
@@ -23,7 +23,7 @@ def alone(subject: Any, names: list[str], tokens: Any, options: dict[str, Any]) 
     handles = [_watch(module.get_submodule(name), name, seen) for name in names]
     try:
         with quiet():
-            invoke(callable_of(subject), given([tokens], module, options["framework"]), subject, {}, options)
+            invoke(callable_of(subject), given(arrays, module, options["framework"]), subject, {}, options)
     finally:
         for handle in handles:
             handle.remove()

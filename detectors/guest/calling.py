@@ -33,12 +33,30 @@ def called(subject: Any, arrays: list[Any], replaced: dict[str, Any], options: d
 def invoke(
     call: Any, inputs: list[Any], subject: Any, replaced: dict[str, Any], options: dict[str, Any]
 ) -> Any:
-    """The call itself; weights that are passed by value follow the inputs."""
+    """The call itself; weights that are passed by value follow the inputs, the last of which may have a name."""
     extra = [by_value(subject, replaced, options)] if passes_weights(subject) else []
-    if options["framework"] != "torch":
-        return call(*inputs, *extra)
-    with sys.modules["torch"].no_grad():
-        return call(*inputs, *extra)
+    named = {options["keyword"]: inputs[-1]} if options.get("keyword") else {}
+    plain = inputs[: len(inputs) - len(named)]
+    with undisturbed(options):
+        return call(*plain, *extra, **named)
+
+
+def continued(subject: Any, chunks: list[Any], options: dict[str, Any]) -> list[Any]:
+    """The outputs of the declared step, (x, cache) -> (output, cache), for chunk after chunk as NumPy arrays."""
+    step, cache, outputs = field(subject, "step"), None, []
+    for chunk in given(chunks, callable_of(subject), options["framework"]):
+        with quiet(), undisturbed(options):
+            answer = step(chunk, cache)
+        if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+            raise Refused(f"the step returned a {type(answer).__name__}; required: (output, cache)")
+        cache = answer[1]
+        outputs.append(as_array(chosen(answer[0], None)))
+    return outputs
+
+
+def undisturbed(options: dict[str, Any]) -> Any:
+    """Without gradients in torch."""
+    return sys.modules["torch"].no_grad() if options["framework"] == "torch" else contextlib.nullcontext()
 
 
 def differs(before: Any, after: Any) -> bool:
@@ -75,7 +93,9 @@ def sites(subject: Any, arrays: list[Any], options: dict[str, Any]) -> list[dict
 def passes_weights(subject: Any) -> bool:
     """Whether the declared weights are handed to the call as its second argument, as functional code does."""
     call = field(subject, "call")
-    return isinstance(field(subject, "weights"), Mapping) and call is not None and len(required(call)) == 2
+    if not isinstance(field(subject, "weights"), Mapping) or call is None:
+        return False
+    return len([name for name in required(call) if name != field(subject, "padding")]) == 2
 
 
 def by_value(subject: Any, replaced: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ def describe(subject: Any, wanted: dict[str, list[str]]) -> dict[str, Any]:
         "declared": _declared(subject, wanted["declared"]),
         "weights": writable(subject),
         "attention": callable(field(subject, "attention")),
+        "step": callable(field(subject, "step")),
         "framework": framework(subject),
         "name": getattr(call, "__name__", None) or type(call).__name__,
         "required": required(call if module is None else module.forward),

@@ -59,12 +59,14 @@ def answer(
         with subjects.narrowed(state.get("halves", []) if options.get("own precision") else []):
             notes, output = calling.called(subject, plain, replaced, options)
         return notes, [output]
+    if operation == "continue":
+        return {}, calling.continued(subject, plain, options)
     if operation == "sites":
         return {"sites": calling.sites(subject, plain, options)}, []
     if operation == "describe":
         return describing.describe(subject, header["wanted"]), []
     if operation == "blocks":
-        return {"blocks": blocks.alone(subject, header["names"], plain[0], options)}, []
+        return {"blocks": blocks.alone(subject, header["names"], plain, options)}, []
     if operation == "read":
         return {}, [calling.read_role(subject, role) for role in header["wanted"]]
     raise Refused(f"unknown operation {operation}")

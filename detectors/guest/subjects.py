@@ -66,10 +66,15 @@ def _behind(call: Any) -> Iterator[Any]:
     yield from (function.__globals__.get(name) for name in function.__code__.co_names)
 
 
+def calls(subject: Any) -> list[Any]:
+    """Everything of the subject that is called."""
+    return [callable_of(subject), field(subject, "attention"), field(subject, "step")]
+
+
 def prepared(subject: Any) -> list[str]:
     """Eval mode and full precision for every torch module of the subject; one note for each change of numbers."""
     notes: list[str] = []
-    for call in (callable_of(subject), field(subject, "attention")):
+    for call in calls(subject):
         for module in modules_behind(call):
             module.eval()
             notes += _widened(module)
@@ -113,8 +118,7 @@ def _tensors(subject: Any) -> list[Any]:
 
 def _parts(subject: Any) -> list[Any]:
     """Every module inside those that the subject surely uses."""
-    calls = [callable_of(subject), field(subject, "attention")]
-    return [part for call in calls for module in modules_behind(call) for part in module.modules()]
+    return [part for call in calls(subject) for module in modules_behind(call) for part in module.modules()]
 
 
 @contextlib.contextmanager

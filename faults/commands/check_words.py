@@ -116,6 +116,22 @@ FLAGS: tuple[Flag, ...] = (
         choices=("none", "additive", "keep", "hide"),
     ),
     Flag(
+        "padding",
+        {
+            "en": "name of the argument that takes a padding mask [batch, token] (default: padding is not examined)",
+            "zh": "接受填充遮罩 [batch, token] 的参数名（默认不检验填充）",
+        },
+        metavar="NAME",
+    ),
+    Flag(
+        "padding_form",
+        {
+            "en": "padding mask as True for real tokens (default) or for padding, or as integers, 1 for real tokens",
+            "zh": "填充遮罩：True 表示真实 token（默认）或填充，或用整数 1 表示真实 token",
+        },
+        choices=("keep", "hide", "ones"),
+    ),
+    Flag(
         "positions",
         {"en": "how it knows positions", "zh": "位置信息的方式"},
         choices=("none", "learned", "sinusoidal", "rope", "alibi"),

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 import detectors.attention
 import detectors.block
-from detectors.catalogue import BY_NAME, DETECTORS
+import detectors.second
+from detectors.catalogue import BY_NAME, CONTRACTS, DETECTORS, SECOND
 from detectors.detector import Detector
 from detectors.examination import measure
 from detectors.fixtures import Fixture
@@ -23,7 +24,7 @@ Array = NDArray[Any]
 
 SOUND = tuple(Fixture(extents, seed) for seed, extents in enumerate(toy.SOUND))
 
-by_name = pytest.mark.parametrize("detector", DETECTORS, ids=lambda detector: detector.name)
+by_name = pytest.mark.parametrize("detector", CONTRACTS, ids=lambda detector: detector.name)
 
 
 @by_name
@@ -34,15 +35,18 @@ def test_a_detector_is_quiet_on_a_sound_block(detector: Detector, fixture: Fixtu
     assert signal.value is None or signal.value >= 0
 
 
-NOT_EVERYWHERE = {"batch", "reach", "prefix", "isolation", "short_queries", "slope"}
-"""These need a second sequence, a second token or a second key/value head."""
+NOT_EVERYWHERE = {
+    "batch", "reach", "prefix", "isolation", "short_queries", "slope",
+    "padding", "padded_rows", "padded_reach", "cache",
+}  # fmt: skip
+"""These need a second sequence, a second token (behind padding: a third) or a second key/value head."""
 
 
 @by_name
 def test_a_detector_measures_wherever_it_can(detector: Detector) -> None:
     missing = {fixture.seed for fixture in SOUND if _value(detector, fixture) is None}
     one_sequence, one_token, one_kv_head = {1}, {5}, {4}
-    needed = {"batch": one_sequence, "isolation": one_kv_head}
+    needed = {"batch": one_sequence, "isolation": one_kv_head, "padded_reach": {4} | one_token}
     assert missing == needed.get(detector.name, one_token if detector.name in NOT_EVERYWHERE else set())
 
 
@@ -51,19 +55,24 @@ def _value(detector: Detector, fixture: Fixture) -> float | None:
 
 
 def test_every_file_of_a_detector_is_in_the_catalogue() -> None:
-    files = {
+    files = [
         path.stem
-        for package in (detectors.attention, detectors.block)
+        for package in (detectors.attention, detectors.block, detectors.second)
         for path in Path(package.__path__[0]).glob("*.py")
         if path.stem != "__init__"
-    }
-    assert {detector.name for detector in DETECTORS} == files
-    assert len(DETECTORS) == len(files)
-    assert {detector.name: detector for detector in DETECTORS} == BY_NAME
+    ]
+    assert sorted(detector.name for detector in CONTRACTS) == sorted(files)
+    assert {detector.name: detector for detector in CONTRACTS} == BY_NAME
+
+
+def test_the_contracts_on_second_calls_come_before_the_last() -> None:
+    assert (*DETECTORS[:-1], *SECOND, DETECTORS[-1]) == CONTRACTS
+    assert {detector.needs for detector in DETECTORS} == {"call", "weights", "attention"}
+    assert {detector.needs for detector in SECOND} == {"padding", "step"}
 
 
 def test_shape_is_measured_last_since_it_counts_the_failures_of_all() -> None:
-    assert DETECTORS[-1].name == "shape"
+    assert CONTRACTS[-1].name == "shape"
 
 
 @by_name
@@ -85,12 +94,13 @@ THRESHOLDS = {
     # counts, shares, and weights that nothing but a fault makes
     0.0: {
         "shape", "finite", "repeatability", "reach", "axis", "future_weight", "self_weight", "huge_logits",
+        "padded_reach", "padded_rows",
     },
     # far above the rounding of float32
-    1e-6: {"future"},
+    1e-6: {"future", "padding"},
     1e-3: {
         "batch", "prefix", "heads", "isolation", "order", "gradient_flow", "rows", "short_queries", "duplication",
-        "first_token", "zero_query",
+        "first_token", "zero_query", "cache",
     },
     1e-2: {"skip", "attention_branch", "feed_forward_branch"},
     0.05: {"slope"},
@@ -115,10 +125,13 @@ def test_what_breaks_a_contract_and_how_much_it_says_is_declared(detector: Detec
 def test_a_detector_measures_with_the_access_it_says_it_needs_and_not_with_less(detector: Detector) -> None:
     fixture = Fixture(toy.EXTENTS, 0)
     whole = toy.Toy().subject(fixture)
+    plain = replace(whole, weights=None, attention=None, padded=None, continued=None)
     levels = {
-        "call": replace(whole, weights=None, attention=None),
-        "weights": replace(whole, attention=None),
-        "attention": replace(whole, weights=None),
+        "call": plain,
+        "weights": replace(plain, weights=whole.weights),
+        "attention": replace(plain, attention=whole.attention),
+        "padding": replace(plain, padded=whole.padded),
+        "step": replace(plain, continued=whole.continued),
     }
     measured = {
         name for name, subject in levels.items() if measure(subject, fixture, detector).value is not None
@@ -132,4 +145,4 @@ def test_a_finite_fill_that_is_low_enough_is_sound(
     fill: Callable[[Array, Array], Array], fixture: Fixture
 ) -> None:
     subject = toy.Toy(fill=fill).subject(fixture)
-    assert not [detector.name for detector in DETECTORS if measure(subject, fixture, detector).fired]
+    assert not [detector.name for detector in CONTRACTS if measure(subject, fixture, detector).fired]

@@ -13,6 +13,7 @@ from detectors.declaration import (
     KINDS,
     LAYOUTS,
     MASKS,
+    PADDINGS,
     POSITIONS,
     Declaration,
     Question,
@@ -155,6 +156,12 @@ def test_switches_of_a_module_say_where_its_norms_are_and_whether_it_is_causal()
         ({"framework": "mxnet"}, "framework: found 'mxnet', required: one of numpy, torch, jax"),
         ({"causal": "yes"}, "causal: found 'yes', required: one of True, False"),
         ({"cached": "yes"}, "cached: found 'yes', required: one of True, False"),
+        ({"padding_form": "zeros"}, "padding_form: found 'zeros', required: one of keep, hide, ones"),
+        (
+            {"padding": "a mask"},
+            "padding: found 'a mask', required: the name of an argument, such as attention_mask",
+        ),
+        ({"padding": 1}, "padding: found 1, required: the name of an argument, such as attention_mask"),
         ({"order": "qk"}, "order: found 'qk', required: the letters q, k and v, such as qkv"),
         ({"heads": 0}, "heads: found 0, required: a whole number of at least 1"),
         ({"heads": True}, "heads: found True, required: a whole number of at least 1"),
@@ -214,6 +221,7 @@ def test_sizes_of_which_only_one_is_known_are_no_contradiction() -> None:
 def test_everything_that_may_be_declared_can_be() -> None:
     for name, words in {
         "kind": KINDS, "norm": ("pre", "post"), "layout": LAYOUTS, "mask": MASKS, "positions": POSITIONS,
+        "padding_form": PADDINGS, "padding": ("pad", "attention_mask"),
         "design": DESIGNS, "dtype": ("float32", "float64"), "norm_kind": ("layer", "rms"),
         "framework": FRAMEWORKS, "causal": (True, False), "cached": (True, False),
     }.items():  # fmt: skip
@@ -224,11 +232,12 @@ def test_everything_that_may_be_declared_can_be() -> None:
 def test_nothing_is_declared_that_was_not_said() -> None:
     assert asdict(Declaration()) == {
         **dict.fromkeys(("kind", "causal", "norm", "heads", "kv_heads", "width", "vocab", "max_length")),
-        **dict.fromkeys(("positions", "cached", "output", "framework")),
+        **dict.fromkeys(("positions", "cached", "output", "framework", "padding")),
         "norm_kind": "rms",
         "layout": "bhtc",
         "order": "qkv",
         "mask": "none",
+        "padding_form": "keep",
         "window": 0,
         "design": "sequential",
         "dtype": "float32",

@@ -32,7 +32,7 @@ def test_a_sound_block_is_quiet_without_a_failed_call(extents: Extents) -> None:
 def test_signals_come_in_the_order_of_the_catalogue(sample: Fixture) -> None:
     found = examine(toy.Toy().subject(sample), sample)
     assert [signal.detector for signal in found.signals] == list(DETECTORS)
-    assert found.observed == set(BY_NAME)
+    assert found.observed == {detector.name for detector in DETECTORS}
 
 
 def test_only_the_detectors_asked_for_are_measured(sample: Fixture) -> None:

@@ -73,4 +73,19 @@ def test_heads_and_tokens_change_places_where_the_layout_says_so() -> None:
 
 
 def test_few_sequences_at_a_time_are_two() -> None:
-    assert [part.tolist() for part in layout.few(np.arange(5))] == [[0, 1], [2, 3], [4]]
+    assert [list(range(5))[own] for own in layout.few(5)] == [[0, 1], [2, 3], [4]]
+
+
+def test_what_is_no_logits_for_each_token_stays_as_it_is() -> None:
+    odd = np.zeros((2, 3))
+    assert layout.as_wide_as(odd, 2) is odd
+
+
+@pytest.mark.parametrize(
+    ("form", "row", "dtype"),
+    [("keep", [False, True], bool), ("hide", [True, False], bool), ("ones", [0, 1], np.int64)],
+)
+def test_a_padding_mask_has_the_form_that_was_declared(form: str, row: list[Any], dtype: Any) -> None:
+    found = layout.padding(Declaration(padding_form=form), np.array([[False, True]]))
+    assert found.tolist() == [row]
+    assert found.dtype == dtype

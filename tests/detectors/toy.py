@@ -6,8 +6,8 @@ boolean, and softmax is the ratio of exponentials.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -93,19 +93,23 @@ class Toy:
     spread: Callable[[Array, int], Array] = spread
     sublayer: Callable[[Array, Callable[[Array], Array], Callable[[Array], Array]], Array] = sublayer
 
-    def weights(self, query: Array, key: Array) -> Array:
-        """[batch, head, query, key]."""
+    def weights(self, query: Array, key: Array, keep: Array | None = None) -> Array:
+        """[batch, head, query, key]; `keep` [batch, key] is False for padding."""
         logits = np.einsum("bhtc,bhsc->bhts", query, key) * query.dtype.type(self.factor(*query.shape[1::2]))
-        logits = self.fill(logits, self.hidden(query.shape[2], key.shape[2])).astype(query.dtype)
+        hidden = self.hidden(query.shape[2], key.shape[2])
+        hidden = hidden if keep is None else hidden | ~keep[:, None, None]
+        logits = self.fill(logits, hidden).astype(query.dtype)
         odds = np.exp(logits - np.max(logits, axis=-1, keepdims=True, initial=-1e30))
         return self.weigh(odds / np.maximum(odds.sum(axis=-1, keepdims=True), query.dtype.type(1e-30)))
 
-    def attention(self, query: Array, key: Array, value: Array) -> Array:
+    def attention(self, query: Array, key: Array, value: Array, keep: Array | None = None) -> Array:
         """[batch, head, query, channel]."""
-        output: Array = np.einsum("bhts,bhsc->bhtc", self.weights(query, key), value)
+        output: Array = np.einsum("bhts,bhsc->bhtc", self.weights(query, key, keep), value)
         return output
 
-    def block(self, fixture: Fixture, x: Array, weights: Mapping[str, Array]) -> Array:
+    def block(
+        self, fixture: Fixture, x: Array, weights: Mapping[str, Array], keep: Array | None = None
+    ) -> Array:
         """[batch, token, channel]."""
         extents = fixture.extents
 
@@ -127,7 +131,9 @@ class Toy:
                 )
                 for role in "kv"
             )
-            written: Array = self.merge(self.attention(query, key, value)) @ weights["Wo"] + weights["bo"]
+            written: Array = (
+                self.merge(self.attention(query, key, value, keep)) @ weights["Wo"] + weights["bo"]
+            )
             return written
 
         def feed(h: Array) -> Array:
@@ -143,7 +149,18 @@ class Toy:
         def call(x: Array, replaced: Mapping[str, Array]) -> Array:
             return self.block(fixture, x, {**fixture.weights, **replaced})
 
-        return Subject("toy", call, fixture.weights, self.attention)
+        def padded(x: Array, keep: Array) -> Array:
+            return self.block(fixture, x, fixture.weights, keep)
+
+        def continued(chunks: Sequence[Array]) -> Array:
+            seen, outputs = chunks[0][:, :0], []
+            for chunk in chunks:
+                seen = np.concatenate([seen, chunk], axis=1)
+                outputs.append(call(seen, {})[:, -chunk.shape[1] :])
+            return np.concatenate(outputs, axis=1)
+
+        whole = Subject("toy", call, fixture.weights, self.attention)
+        return replace(whole, padded=padded, continued=continued)
 
 
 def calls(function: Callable[[Array], Array]) -> Subject:

@@ -424,6 +424,13 @@ SENTENCES = [
         for name, why in declaration.LONELY.items()
     ),
     "the call failed: ValueError: boom",
+    "no padding mask is declared; say --padding NAME",
+    "no cache is declared; give 'step' beside 'call'",
+    "one token: there is nothing to pad",
+    "one token: there is nothing to continue with",
+    "too few tokens: behind padding there is no past",
+    "padding: found 1, required: the name of an argument, such as attention_mask",
+    "the step returned a list; required: (output, cache)",
     "the call returned None; required: an array",
     "the subject did not answer within 2 seconds; a longer --timeout may help",
     "no module named 'x' for /bin/python in /home",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-PADDING = "a causal mask hides no whole row and no padding: only a call with padded sequences would tell"
-CACHE = "one forward pass has no cache: only a second call that continues the first would tell"
+COUNTED = (
+    "absolute positions that count the padding are a design: only a rule for padded positions would tell"
+)
+HALVES = "in 32 bits two finite fills leave every row a number: only a padded call in 16 bits would overflow"
 LOSS = "the loss and its targets lie outside the model: the forward pass is right in itself"
 ROTATION = "random weights absorb a pairing of channels: only imported weights, or the rotation by itself, would tell"
 WINDOW = "with a declared window no contract asks for its last key: the fault lies within what was declared"
@@ -31,29 +33,19 @@ UNSEEN: dict[str, str] = {
     "F5-110": ELSEWHERE,  # windows of an image
     "R-softmax-axis-124": ELSEWHERE,  # pooling
     "R-softmax-axis-126": ELSEWHERE,  # branches of a convolution
-    "R-pad-axis-127": PADDING,
-    "R-pad-axis-128": PADDING,
-    "R-pad-axis-129": PADDING,
-    "R-pad-axis-131": PADDING,
-    "R-mask-layout-136": PADDING,
-    "R-nan-row-139": PADDING,
-    "R-nan-row-140": PADDING,
-    "R-nan-row-141": PADDING,
-    "R-nan-row-143": PADDING,
+    "R-pad-axis-129": "a padding mask is the same for all heads: only a mask that differs between them would tell",
+    "R-pad-axis-131": "tokens lie along one axis: only inputs with more axes than [batch, token, channel] would tell",
+    "R-nan-row-143": "what a row that sees nothing gives is nobody's rule as long as it is finite",
     "R-lowprec-mask-145": "numbers are examined in 32 bits: only a run in 16 bits would overflow",
-    "R-lowprec-mask-147": PADDING,
-    "R-lowprec-mask-148": PADDING,
-    "R-lowprec-mask-149": PADDING,
+    "R-lowprec-mask-147": HALVES,
+    "R-lowprec-mask-148": HALVES,
+    "R-lowprec-mask-149": HALVES,
     "R-lowprec-mask-151": "numbers are examined in 32 bits: only a run in 16 bits would overflow",
     "R-rope-153": ROTATION,
     "R-rope-154": ROTATION,
     "R-rope-158": ROTATION,
-    "R-kv-cache-161": CACHE,
-    "R-kv-cache-162": CACHE,
-    "R-kv-cache-163": CACHE,
-    "R-kv-cache-164": PADDING,
-    "R-kv-cache-165": PADDING,
-    "R-kv-cache-167": ROTATION,
+    "R-kv-cache-164": COUNTED,
+    "R-kv-cache-165": COUNTED,
     "R-label-shift-176": LOSS,
     "R-label-shift-178": LOSS,
     "R-label-shift-179": LOSS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.quality.foreign import score, wild_scores, wild_streams
+from tests.quality.foreign import score, wild_calls, wild_scores, wild_streams
 from tests.quality.foreign.pairs import Pair, Row, row
 
 PAIRS: tuple[Pair, ...] = (
@@ -12,6 +12,8 @@ PAIRS: tuple[Pair, ...] = (
     *wild_streams.TRIANGLES,
     *wild_streams.HEADS,
     *wild_streams.RELATIVES,
+    *wild_calls.PADDING,
+    *wild_calls.CACHES,
 )
 
 
