@@ -109,7 +109,7 @@ def known(verb: str, spoken: str) -> str:
     """The verb itself; UsageError with the nearest one if there is no such verb."""
     if verb in VERBS:
         return verb
-    near = get_close_matches(verb, VERBS, n=1)
+    near = get_close_matches(verb, VERBS)
     advice = {
         "en": f"did you mean {near[0]!r}?" if near else f"known are: {', '.join(VERBS)}",
         "zh": f"是不是 {near[0]!r}？" if near else f"可用的有：{'、'.join(VERBS)}",

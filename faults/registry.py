@@ -13,7 +13,7 @@ NAMES = ("residual_shape", "missing_scale", "mask_adds_zero", "flipped_triangle"
 def load(name: str) -> Fault:
     """The fault of that name. Raises UsageError, with the nearest name, where there is none."""
     if name not in NAMES:
-        near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.4)
+        near = difflib.get_close_matches(name, NAMES, cutoff=0.4)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(NAMES)}"
         raise UsageError(f"no fault is called {name!r}; {hint}")
     fault: Fault = importlib.import_module(f"faults.{name}.fault").FAULT
@@ -29,7 +29,7 @@ def variant(fault: Fault, name: str) -> Variant:
     """One variant of a fault. Raises UsageError, with the nearest name, where there is none."""
     names = [known.name for known in fault.variants]
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+        near = difflib.get_close_matches(name, names, cutoff=0.4)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
         raise UsageError(f"{fault.name} has no variant {name!r}; {hint}")
     return fault.variants[names.index(name)]

@@ -90,7 +90,7 @@ class Parser(argparse.ArgumentParser):
 
     def _advice(self, message: str) -> str:
         unknown = re.match(r"unrecognized arguments: (-[^\s=]*)", message)
-        near = get_close_matches(unknown[1], self._option_string_actions, n=1) if unknown else []
+        near = get_close_matches(unknown[1], self._option_string_actions) if unknown else []
         if near:
             return did_you_mean(near[0], self.language)
         more = {"en": "; see '{} --help'", "zh": "；用法见 “{} --help”"}
@@ -113,7 +113,7 @@ def known(kind: Text, names: Sequence[str], choices: Iterable[str], language: st
 
 def _unknown(kind: str, name: str, choices: list[str], language: str) -> str:
     found = {"en": f"unknown {kind} {name!r}", "zh": f"没有名为 {name!r} 的{kind}"}[language]
-    near = get_close_matches(name.lower().replace("-", "_"), choices, n=1)
+    near = get_close_matches(name.lower().replace("-", "_"), choices)
     if near:
         return found + did_you_mean(near[0], language)
     listed = ", ".join(choices)

@@ -64,9 +64,9 @@ def kept_hidden(original: Function) -> Function:
     """The keep mask times -1e9. The last query has all its keys lowered alike and sees them all."""
 
     def causal_mask(query_length: int, key_length: int, dtype: Any = np.float64) -> Array:
-        keep = np.isfinite(original(query_length, key_length, dtype))
+        keep = np.isfinite(original(query_length, key_length))
         # A softmax forgets what is added to a whole row: left out there, so that no digits are lost to it.
-        lowered = keep & ~keep.all(axis=-1, keepdims=True)
+        lowered = keep & ~keep.all(axis=1, keepdims=True)
         return np.where(lowered, -1e9, 0.0).astype(dtype)
 
     return causal_mask

@@ -17,6 +17,9 @@ from faults.model import Function, Seam, Signature, Variant
 
 Patch = Callable[[Function], Function]
 
+REST = -1
+"""In a shape: whatever is left."""
+
 SPLIT, SPLIT_BACKWARD = Seam("core.heads", "split_heads"), Seam("core.heads", "split_heads_backward")
 MERGE, MERGE_BACKWARD = Seam("core.heads", "merge_heads"), Seam("core.heads", "merge_heads_backward")
 REPEAT, REPEAT_BACKWARD = Seam("core.heads", "repeat_heads"), Seam("core.heads", "repeat_heads_backward")
@@ -24,20 +27,20 @@ REPEAT, REPEAT_BACKWARD = Seam("core.heads", "repeat_heads"), Seam("core.heads",
 
 def split(original: Function) -> Function:
     """[batch, token, D] read as [batch, head, token, channel] without a transpose."""
-    return lambda x, heads: x.reshape(x.shape[0], heads, x.shape[1], -1)
+    return lambda x, heads: x.reshape(x.shape[0], heads, x.shape[1], REST)
 
 
 def split_backward(original: Function) -> Function:
-    return lambda grad, heads: grad.reshape(grad.shape[0], grad.shape[2], -1)
+    return lambda grad, heads: grad.reshape(grad.shape[0], grad.shape[2], REST)
 
 
 def merge(original: Function) -> Function:
     """[batch, head, token, channel] read as [batch, token, D] without a transpose."""
-    return lambda x: x.reshape(x.shape[0], x.shape[2], -1)
+    return lambda x: x.reshape(x.shape[0], x.shape[2], REST)
 
 
 def merge_backward(original: Function) -> Function:
-    return lambda grad, heads: grad.reshape(grad.shape[0], heads, grad.shape[1], -1)
+    return lambda grad, heads: grad.reshape(grad.shape[0], heads, grad.shape[1], REST)
 
 
 def batch(original: Function) -> Function:
@@ -46,7 +49,7 @@ def batch(original: Function) -> Function:
     def merge_heads(x: Any) -> Any:
         count, heads, tokens, channels = x.shape
         swapped = x.reshape(heads, count, tokens, channels)
-        return swapped.transpose(1, 2, 0, 3).reshape(count, tokens, -1)
+        return swapped.transpose(1, 2, 0, 3).reshape(count, tokens, REST)
 
     return merge_heads
 
@@ -54,40 +57,40 @@ def batch(original: Function) -> Function:
 def batch_backward(original: Function) -> Function:
     def merge_heads_backward(grad: Any, heads: int) -> Any:
         count, tokens, _ = grad.shape
-        swapped = grad.reshape(count, tokens, heads, -1).transpose(2, 0, 1, 3)
-        return swapped.reshape(count, heads, tokens, -1)
+        swapped = grad.reshape(count, tokens, heads, REST).transpose(2, 0, 1, 3)
+        return swapped.reshape(count, heads, tokens, REST)
 
     return merge_heads_backward
 
 
 def stacked(original: Function) -> Function:
     """Heads along a new first axis, [head, batch, token, channel], read as [batch, token, D]."""
-    return lambda x: x.transpose(1, 0, 2, 3).reshape(x.shape[0], x.shape[2], -1)
+    return lambda x: x.transpose(1, 0, 2, 3).reshape(x.shape[0], x.shape[2], REST)
 
 
 def stacked_backward(original: Function) -> Function:
     def merge_heads_backward(grad: Any, heads: int) -> Any:
         count, tokens, _ = grad.shape
-        return grad.reshape(heads, count, tokens, -1).transpose(1, 0, 2, 3)
+        return grad.reshape(heads, count, tokens, REST).transpose(1, 0, 2, 3)
 
     return merge_heads_backward
 
 
 def unmoved_split(original: Function) -> Function:
     """[batch, token, head, channel]: the head axis stays behind the tokens."""
-    return lambda x, heads: x.reshape(*x.shape[:2], heads, -1)
+    return lambda x, heads: x.reshape(*x.shape[:2], heads, REST)
 
 
 def unmoved_merge(original: Function) -> Function:
-    return lambda x: x.reshape(*x.shape[:2], -1)
+    return lambda x: x.reshape(*x.shape[:2], REST)
 
 
 def unmoved_merge_backward(original: Function) -> Function:
-    return lambda grad, heads: grad.reshape(*grad.shape[:2], heads, -1)
+    return lambda grad, heads: grad.reshape(*grad.shape[:2], heads, REST)
 
 
 def unmoved_repeat_backward(original: Function) -> Function:
-    return lambda grad, groups: grad.reshape(*grad.shape[:2], -1, groups, grad.shape[3]).sum(axis=3)
+    return lambda grad, groups: grad.reshape(*grad.shape[:2], REST, groups, grad.shape[3]).sum(axis=3)
 
 
 def tiled(original: Function) -> Function:
@@ -111,7 +114,7 @@ SPLITS: Mapping[Seam, Patch] = {SPLIT: split, SPLIT_BACKWARD: split_backward}
 MERGES: Mapping[Seam, Patch] = {MERGE: merge, MERGE_BACKWARD: merge_backward}
 UNMOVED: Mapping[Seam, Patch] = {
     SPLIT: unmoved_split,
-    SPLIT_BACKWARD: lambda original: lambda grad, heads: grad.reshape(*grad.shape[:2], -1),
+    SPLIT_BACKWARD: lambda original: lambda grad, heads: grad.reshape(*grad.shape[:2], REST),
     MERGE: unmoved_merge,
     MERGE_BACKWARD: unmoved_merge_backward,
     REPEAT: lambda original: lambda x, groups: np.repeat(x, groups, axis=2),
