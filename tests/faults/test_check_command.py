@@ -62,7 +62,8 @@ def test_several_subjects_keep_their_order_and_the_worst_exit_code_counts(
     assert [one["subject"] for one in tree["subjects"]] == subjects
     assert [one["verdict"] for one in tree["subjects"]] == ["broken", "sound", "unusable", "fragile"]
     broken = tree["subjects"][0]
-    assert set(broken) == {"subject", "verdict", "diagnosis", "faults", "unseen", "notes", "contracts"}
+    keys = {"subject", "verdict", "diagnosis", "scale", "faults", "unseen", "notes", "contracts"}
+    assert set(broken) == keys
     assert broken["diagnosis"][0] == {"fault": "mask_adds_zero", "variant": "zero", "distance": 0.0}
     assert [contract["name"] for contract in broken["contracts"]] == list(NAMES)
     future = broken["contracts"][NAMES.index("future")]
