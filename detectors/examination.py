@@ -11,7 +11,7 @@ import numpy as np
 
 from detectors.catalogue import DETECTORS
 from detectors.detector import Detector, Signal, inapplicable
-from detectors.errors import NotObservable
+from detectors.errors import NotObservable, SecondCallFailed
 from detectors.fixtures import Fixture
 from detectors.observation import Observation
 from detectors.patterns import patterns
@@ -93,5 +93,7 @@ def _read(detector: Detector, observation: Observation) -> Signal:
         return Signal(detector, None, reason)
     try:
         return Signal(detector, float(detector.measure(observation)))
+    except SecondCallFailed:
+        return Signal(detector, math.inf)
     except NotObservable as reason:
         return Signal(detector, None, str(reason))

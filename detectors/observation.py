@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeVar, TypeVarTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detectors.errors import NotObservable
+from detectors.errors import NotObservable, SecondCallFailed
 from detectors.fixtures import Fixture
 from detectors.subject import Subject
 
@@ -58,14 +58,21 @@ class Observation:
         call = self.subject.padded
         if call is None:
             raise NotObservable("no padding mask is declared; say --padding NAME")
-        return self._checked(lambda: call(x, keep), self._shape(x))
+        return self._second(lambda: call(x, keep), self._shape(x))
 
     def continued(self, chunks: Sequence[Array]) -> Array:
         """The outputs for parts of a sequence that are fed one after the other with a cache, side by side."""
         call = self.subject.continued
         if call is None:
             raise NotObservable("no cache is declared; give 'step' beside 'call'")
-        return self._checked(lambda: call(chunks), self._shape(self.fixture.x))
+        return self._second(lambda: call(chunks), self._shape(self.fixture.x))
+
+    def _second(self, call: Callable[[], Array], shape: tuple[int, ...]) -> Array:
+        self.output()  # where that fails, it is the finding
+        try:
+            return self._checked(call, shape)
+        except NotObservable as reason:
+            raise SecondCallFailed(str(reason)) from None
 
     def _shape(self, x: Array) -> tuple[int, ...]:
         return x.shape if x.ndim == 3 else (*x.shape, self.fixture.extents.vocab)

@@ -199,8 +199,8 @@ RELATIVES: tuple[Relative, ...] = (
     Relative(
         "padding_ignored",
         {
-            "en": "the padding mask is ignored, lies on the wrong axis, is inverted, or hides real tokens",
-            "zh": "填充遮罩被忽略、放错了轴、取反了，或者遮住了真实 token",
+            "en": "the padding mask is ignored, inverted, on the wrong axis, of the wrong shape, or hides real tokens",
+            "zh": "填充遮罩被忽略、取反、放错了轴、形状不对，或者遮住了真实 token",
         },
         {
             "en": "hide the keys that are padding: scores.masked_fill(~keep[:, None, None, :], -1e9), keep True for "
@@ -212,6 +212,7 @@ RELATIVES: tuple[Relative, ...] = (
             Look("on_the_queries", frozenset({"padding", "padded_rows"})),
             Look("inverted", frozenset({"padding", "padded_reach"})),
             Look("hides_real_tokens", frozenset({"padded_reach"})),
+            Look("does_not_fit", frozenset({"padding", "padded_reach", "padded_rows", "shape"})),
         ),
     ),
     Relative(
@@ -240,7 +241,10 @@ RELATIVES: tuple[Relative, ...] = (
             "en": "append every new key and value, and count positions, rotations and the mask from the cache's length",
             "zh": "每步把新的 key 和 value 追加到缓存；位置、旋转和遮罩都从缓存长度开始计",
         },
-        (Look("differs", frozenset({"cache"})),),
+        (
+            Look("differs", frozenset({"cache"})),
+            Look("does_not_fit", frozenset({"cache", "shape"})),
+        ),
     ),
 )
 

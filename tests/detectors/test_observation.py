@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from detectors.errors import DetectorError, NotObservable
+from detectors.errors import DetectorError, NotObservable, SecondCallFailed
 from detectors.fixtures import Fixture
 from detectors.observation import Observation, largest, relative
 from detectors.subject import Subject
@@ -79,6 +79,60 @@ def test_a_model_gives_a_logit_for_each_token_id() -> None:
     assert observed(lambda ids: np.eye(7)[ids], fixture).output().shape == (2, 5, 7)
     with pytest.raises(NotObservable, match=r"output of shape \(2, 5, 6\), required: \(2, 5, 7\)"):
         observed(lambda ids: np.zeros((2, 5, 6)), fixture).output()
+
+
+# --- second calls ----------------------------------------------------------------------------------------------
+
+
+def second(call: Callable[..., Any], plain: Callable[[Array], Any] = lambda x: x) -> Subject:
+    """A subject whose padded and continued calls are the function given."""
+    return replace(toy.calls(plain), padded=call, continued=call)
+
+
+def ways(subject: Subject, fixture: Fixture) -> list[tuple[Observation, Callable[[], Array]]]:
+    """A padded and a continued call, each of an observation of its own."""
+    padded, continued = Observation(subject, fixture), Observation(subject, fixture)
+    keep = np.ones(fixture.x.shape[:2], bool)
+    return [
+        (padded, lambda: padded.padded(fixture.x, keep)),
+        (continued, lambda: continued.continued([fixture.x[:, :2], fixture.x[:, 2:]])),
+    ]
+
+
+def test_a_second_call_gives_the_shape_of_the_tokens(sample: Fixture) -> None:
+    ids = Fixture(replace(toy.EXTENTS, vocab=7), 0)
+    for _, call in ways(second(lambda *given: np.ones((2, 5, 12))), sample):
+        assert call().shape == (2, 5, 12)
+    model = second(lambda *given: np.ones((2, 5, 7)), lambda x: np.eye(7)[x])
+    for _, call in ways(model, ids):
+        assert call().shape == (2, 5, 7)
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        (lambda *given: np.ones((2, 4, 12)), "output of shape (2, 4, 12), required: (2, 5, 12)"),
+        (lambda *given: np.full((2, 5, 12), "x"), "output of dtype <U1, required: real numbers"),
+    ],
+)
+def test_a_second_call_that_fails_is_told_from_one_that_cannot_be_made(
+    call: Callable[..., Any], line: str, sample: Fixture
+) -> None:
+    for observation, made in ways(second(call), sample):
+        with pytest.raises(SecondCallFailed) as raised:
+            made()
+        assert str(raised.value) == f"the call failed: {line}"
+        assert observation.failures == [line]
+
+
+def test_where_the_plain_call_fails_no_second_one_is_made(sample: Fixture) -> None:
+    asked: list[Any] = []
+    for observation, made in ways(second(lambda *given: asked.append(given), lambda x: x[0]), sample):
+        with pytest.raises(NotObservable) as raised:
+            made()
+        assert type(raised.value) is NotObservable
+        assert observation.failures == ["output of shape (5, 12), required: (2, 5, 12)"]
+    assert asked == []
 
 
 # --- operations that were followed -----------------------------------------------------------------------------

@@ -64,6 +64,15 @@ def test_what_shows_only_from_the_second_or_third_step_on_breaks_the_contract(sa
     assert value == pytest.approx(0.5 / np.abs(total(sample.x)).max())
 
 
+def test_a_step_that_fails_breaks_the_contract(sample: Fixture) -> None:
+    def raises(x: Array, kept: Any) -> tuple[Array, Any]:
+        if kept is not None:
+            raise ValueError("a mask of another size")
+        return right(x, kept)
+
+    assert toy.fired(stepping(raises), sample, cache.DETECTOR) == np.inf
+
+
 @pytest.mark.parametrize(("tokens", "first"), [(2, 1), (3, 1), (5, 2), (9, 4)])
 def test_the_first_half_is_fed_at_once_and_then_token_by_token(tokens: int, first: int) -> None:
     fixture, fed = Fixture(replace(toy.EXTENTS, tokens=tokens), 0), []

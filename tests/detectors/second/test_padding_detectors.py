@@ -178,6 +178,12 @@ def test_without_a_declared_mask_nothing_is_observed(detector: Detector, sample:
     assert reason == "no padding mask is declared; say --padding NAME"
 
 
+def test_a_padded_call_that_fails_breaks_the_contracts(sample: Fixture) -> None:
+    for detector in ALL:
+        assert toy.fired(takes(lambda x, keep: x + keep), sample, detector) == np.inf
+        assert toy.unseen(replace(takes(over_keys), call=lambda x, weights: x[0]), sample, detector)
+
+
 def test_too_few_tokens_show_no_padding() -> None:
     one, two = (Fixture(replace(toy.EXTENTS, tokens=tokens), 0) for tokens in (1, 2))
     for detector in (padding.DETECTOR, padded_rows.DETECTOR):

@@ -75,12 +75,10 @@ class Model(nn.Module):  # type: ignore[misc]
         start = self.offset(seen, calls)
         x, new = self.table(ids) + self.places.weight[start : start + tokens], []
         for layer, past in zip(self.layers, pasts, strict=True):
-            x, both = layer(x, hidden[:, -self.length(past, tokens) :], past)
+            known = 0 if past is None else past.shape[3]
+            x, both = layer(x, hidden[:, -known - tokens :], past)
             new.append(self.kept(both, past))
         return self.head(x), (new, keys, calls + 1)
-
-    def length(self, past: Any, tokens: int) -> int:
-        return tokens if past is None else int(past.shape[3]) + tokens
 
 
 def infinite(model: Model) -> Model:
@@ -128,6 +126,7 @@ def test_a_sound_model_is_sound_with_padding(form: str) -> None:
             "padding_ignored",
             "on_the_queries",
         ),
+        (made(padding=lambda self, keep: ~keep[:, None, None, 1:]), "padding_ignored", "does_not_fit"),
     ],
     ids=[
         "on the queries",
@@ -136,12 +135,13 @@ def test_a_sound_model_is_sound_with_padding(form: str) -> None:
         "minus infinity",
         "twice",
         "on the queries, minus infinity",
+        "of another size",
     ],
 )
 def test_a_wrong_padding_mask_is_named(model: Model, named: str, variant: str) -> None:
     found = padded(model)
     assert (found.verdict, found.named, found.candidates[0].variant) == ("broken", (named,), variant)
-    assert set(broken(found)) <= {"padding", "padded_reach", "padded_rows"}
+    assert set(broken(found)) <= {"padding", "padded_reach", "padded_rows", "shape"}
 
 
 def test_a_sound_model_is_sound_with_a_cache() -> None:
@@ -162,6 +162,12 @@ def test_a_sound_model_is_sound_with_a_cache() -> None:
 def test_a_wrong_cache_is_named(pieces: Any) -> None:
     found = cached(made(**pieces))
     assert (found.verdict, found.named, broken(found)) == ("broken", ("cache_differs",), ["cache"])
+
+
+def test_a_step_that_fails_is_named() -> None:
+    found = cached(made(kept=lambda self, both, past: both[0]))
+    assert (found.named, broken(found)) == (("cache_differs",), ["cache", "shape"])
+    assert found.candidates[0].variant == "does_not_fit"
 
 
 def test_a_layer_of_the_library_may_take_a_mask_of_what_is_hidden() -> None:
