@@ -26,6 +26,9 @@ EXTREMES = frozenset({"huge_logits"})
 PLUMBING = frozenset({"shape", "finite", "repeatability", "batch", "padded_rows"})
 """Contracts that say nothing about attention: alone they cannot call a subject sound."""
 
+SECONDARY = frozenset({"padding", "step"})
+"""Access of contracts that break as well where a single call is wrong already: then they say nothing about why."""
+
 AMPLIFIED = frozenset({"attention_branch", "feed_forward_branch"})
 """Contracts that compare small numbers beside large ones: 16 bits cannot hold both."""
 
@@ -258,7 +261,7 @@ def _merged(
     More tokens show a pattern better, and as many tokens as heads may show another. Without a known number of heads
     that number of tokens is nothing special.
     """
-    signals = tuple(Signal(finding.detector, finding.value) for finding in findings)
+    signals = tuple(Signal(finding.detector, finding.value) for finding in _telling(findings))
     patterns: dict[str, str] = {}
     for examination in examinations:
         for probe, word in examination.patterns.items():
@@ -270,6 +273,14 @@ def _merged(
         patterns = {probe: word for probe, word in patterns.items() if probe == "calls"}
     failures = tuple(_plain(line) for examination in examinations for line in examination.failures)
     return Examination(signals, patterns, failures)
+
+
+def _telling(findings: Sequence[Finding]) -> Sequence[Finding]:
+    """Those that say which defect it is; `shape` counts the failures of second calls as well, and extremes do not
+    explain them."""
+    single = [finding for finding in findings if finding.detector.needs not in SECONDARY]
+    broken = {finding.detector.name for finding in single if finding.verdict == BROKEN}
+    return single if broken - EXTREMES - {"shape"} else findings
 
 
 def _named(

@@ -93,7 +93,7 @@ class Declaration:
         _among("framework", self.framework, (None, *FRAMEWORKS))
         _among("causal", self.causal, (None, True, False))
         _among("cached", self.cached, (None, True, False))
-        if self.padding is not None and not str(self.padding).isidentifier():
+        if self.padding is not None and not (isinstance(self.padding, str) and self.padding.isidentifier()):
             raise Question(
                 f"padding: found {self.padding!r}, required: the name of an argument, such as attention_mask"
             )

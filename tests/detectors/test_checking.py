@@ -95,6 +95,41 @@ def test_a_contract_that_is_not_claimed_or_not_for_this_kind_does_not_apply() ->
     assert check(only, FIXTURES).finding("skip").reason == "not for a subject of kind attention"
 
 
+PADDED = Expected("padded", "one", frozenset({"padding", "padded_reach"}), {})
+FAILING = Expected("failing", "one", frozenset({"cache", "shape"}), {})
+
+
+def mixing(x: Any, keep: Any) -> Any:
+    """What does not care which tokens are real, nor what the others are."""
+    return x + (x * ~keep[..., None]).sum(axis=1, keepdims=True)
+
+
+def raising(*given: Any) -> Any:
+    raise ValueError("no room")
+
+
+def test_what_second_calls_show_says_nothing_where_a_single_call_is_wrong() -> None:
+    wrong = replace(leaky(), padded=mixing, continued=raising)
+    found = check(wrong, FIXTURES, [LEAK], relatives=[PADDED, FAILING])
+    assert {"future", "padding", "cache", "shape"} <= {finding.detector.name for finding in found.broken}
+    # two of the signs of a leak, a failed call besides, and a pattern: (1 + 0.5 + 1.5) / (3 + 2)
+    assert found.named == ("leak",)
+    assert found.candidates[0].distance == pytest.approx(0.4)
+    assert check(sound(padded=mixing), FIXTURES, [LEAK], relatives=[PADDED]).named == ("padded",)
+
+
+def test_a_failed_second_call_is_named_by_what_failed() -> None:
+    found = check(sound(continued=raising), FIXTURES, [LEAK], relatives=[PADDED, FAILING])
+    assert (found.named, found.candidates[0].distance) == (("failing",), 0)
+
+
+def test_what_breaks_at_extremes_alone_does_not_explain_a_second_call() -> None:
+    weak = toy.Toy(fill=toy.added(-1e4)).subject(FIXTURES[0])
+    found = check(replace(weak, padded=mixing), FIXTURES, relatives=[PADDED])
+    assert {"huge_logits", "padding"} <= {finding.detector.name for finding in found.broken}
+    assert found.named == ("padded",)
+
+
 def test_an_open_question_leaves_a_subject_undecided_unless_something_is_broken() -> None:
     asked = {"pre_norm": "pre or post?"}
     declares = frozenset({"causal", "unwindowed"})

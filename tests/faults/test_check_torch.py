@@ -126,6 +126,19 @@ class Library(nn.Module):
         return self.head(self.enc(self.emb(idx), mask=mask, is_causal=True))
 
 def post(): return nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
+
+class Deaf(GPT):
+    """Takes a padding mask and ignores it."""
+    def forward(self, idx, attention_mask=None):
+        return super().forward(idx)
+
+class Stepping:
+    kind, vocab, heads, max_length, framework = "model", 30, 4, 12, "torch"
+    def __init__(self):
+        self.call = Deaf()
+    def step(self, idx, cache):
+        """What came before is forgotten."""
+        return super(Deaf, self.call).forward(idx)[0].repeat(1, idx.shape[1], 1), None
 '''
 
 NAMESPACE: dict[str, Any] = {}
@@ -163,6 +176,17 @@ def test_a_model_and_the_first_of_its_blocks_are_examined_in_a_child_of_its_own(
     assert verdict(found[0], "future") == "not observable"  # it answers for the last token alone
     assert verdict(found[1], "future") == "holds"
     assert verdict(found[1], "isolation") == "holds"
+
+
+def test_second_calls_are_made_in_the_child_and_not_of_the_blocks(tmp_path: Path) -> None:
+    file = tmp_path / "models.py"
+    file.write_text(MODELS)
+    given = {"padding": "attention_mask", "padding_form": "ones"}
+    whole, block = answers(Request(f"{file}:Deaf", given=given, python=sys.executable))
+    assert [(named.fault, named.variant) for named in whole.nearest] == [("padding_ignored", "ignored")]
+    assert (verdict(block, "padding"), block.verdict) == ("not observable", "sound")
+    stepping, _ = answers(Request(f"{file}:Stepping", python=sys.executable))
+    assert [named.fault for named in stepping.nearest] == ["cache_differs"]
 
 
 def test_blocks_that_a_model_hands_a_mask_are_not_examined_without_it() -> None:
