@@ -119,7 +119,8 @@ def test_what_second_calls_show_says_nothing_where_a_single_call_is_wrong() -> N
 
 
 def test_a_failed_second_call_is_named_by_what_failed() -> None:
-    found = check(sound(continued=raising), FIXTURES, [LEAK], relatives=[PADDED, FAILING])
+    shapes = Expected("shapes", "all", frozenset({"shape"}), {})
+    found = check(sound(continued=raising), FIXTURES, [shapes], relatives=[PADDED, FAILING])
     assert (found.named, found.candidates[0].distance) == (("failing",), 0)
 
 
