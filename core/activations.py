@@ -14,9 +14,9 @@ GELU_SLOPE = math.sqrt(2.0 / math.pi)
 GELU_CUBIC = 0.044715
 
 
-def relu(x: ArrayLike, out: FloatArray | None = None) -> FloatArray:
-    """Return max(x, 0), written to `out` if given. Source: Vaswani et al. 2017, section 3.3."""
-    return np.maximum(arrays.floats(x, "x"), 0.0, out=out)
+def relu(x: ArrayLike) -> FloatArray:
+    """Return max(x, 0). Source: Vaswani et al. 2017, section 3.3."""
+    return np.maximum(arrays.floats(x, "x"), 0.0)
 
 
 def relu_backward(grad: FloatArray, x: FloatArray) -> FloatArray:

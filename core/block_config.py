@@ -101,7 +101,7 @@ def check_parameters(parameters: Parameters, width: int, config: BlockConfig) ->
     if found == required:
         return
     for role, shape in required.items():
-        if role not in found and role[0] not in "bs":
+        if role not in found and not role.startswith(("b", "s")):
             raise CoreError(f"{role} is missing; {role} {shape} is required; {_listing(required)}")
     for role, shape in found.items():
         if role not in required:

@@ -33,9 +33,7 @@ def feed_forward(x: ArrayLike, parameters: Mapping[str, FloatArray], activation:
     Source: Vaswani et al. 2017, section 3.3; Shazeer 2020, section 2.
     """
     expanded = linear.linear(arrays.floats(x, "x"), parameters["W1"], parameters.get("b1"))
-    # Nobody reads what came before the activation: its memory takes the result.
-    hidden = _activate(expanded, activation, out=expanded)
-    return linear.linear(hidden, parameters["W2"], parameters.get("b2"))
+    return linear.linear(_activate(expanded, activation), parameters["W2"], parameters.get("b2"))
 
 
 def feed_forward_trace(
@@ -58,9 +56,9 @@ def feed_forward_backward(
     return grad_x, {"W1": grad_W1, "b1": grad_b1, "W2": grad_W2, "b2": grad_b2}
 
 
-def _activate(expanded: FloatArray, activation: str, out: FloatArray | None = None) -> FloatArray:
+def _activate(expanded: FloatArray, activation: str) -> FloatArray:
     if activation == "relu":
-        return activations.relu(expanded, out)
+        return activations.relu(expanded)
     if activation == "gelu":
         return activations.gelu(expanded)
     if activation == "swiglu":

@@ -71,7 +71,7 @@ def _centred(x: FloatArray, eps: float) -> tuple[FloatArray, FloatArray]:
 def _root(squares: FloatArray, eps: float) -> FloatArray:
     root = _mean(squares)
     root += eps
-    return np.sqrt(root, out=root)
+    return np.sqrt(root)
 
 
 def _mean(x: FloatArray) -> FloatArray:

@@ -153,7 +153,7 @@ def _read_only(value: Any, role: str) -> FloatArray:
     array = arrays.floats(value, role)
     if _writeable(array):
         array = array.copy()
-        array.flags.writeable = False
+        array.setflags(write=False)
     return array
 
 

@@ -128,7 +128,7 @@ class Fixture:
 
 def frozen(array: Array) -> Array:
     """The array itself, read-only from now on."""
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array
 
 

@@ -156,6 +156,7 @@ def test_the_wider_dtype_of_input_and_parameters_wins() -> None:
     )
     assert block.block(narrow_x, wide, config).dtype == np.float64
     assert block.block(x, narrow, config).dtype == np.float64
+    assert block.block(x.astype(np.float16), narrow, config).dtype == np.float32
 
 
 def test_the_input_is_left_as_it_was() -> None:

@@ -46,5 +46,10 @@ def test_the_trace_keeps_what_came_before_the_activation() -> None:
 
 
 def test_another_activation_is_refused() -> None:
-    with pytest.raises(CoreError, match="activation is 'tanh'; one of relu, gelu, swiglu is required"):
+    with pytest.raises(CoreError, match=r"^activation is 'tanh'; one of relu, gelu, swiglu is required$"):
         feed_forward.feed_forward(X, {"W1": W1, "W2": W2}, "tanh")
+
+
+def test_an_input_that_is_refused_is_called_x() -> None:
+    with pytest.raises(CoreError, match=r"^x is empty"):
+        feed_forward.feed_forward([], {"W1": W1, "W2": W2}, "relu")
