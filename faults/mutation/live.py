@@ -1,9 +1,9 @@
 """mutmut's run inside one live pytest session. Runs by itself, in a process of its own, in a project's folder.
 
 mutmut starts pytest anew for every mutant, which takes longer than most tests. Here the tests are collected once; each
-mutant is a fork of that session and runs the tests that reach it, the fastest first, until one fails. What the tests
-reach is learnt in the same way, in as many forks at once as there may be. Everything else is mutmut's: the mutants, the
-limits of time, and the files with the verdicts.
+mutant is a fork of that session and runs the tests that reach it, those that reach the least else first, until one
+fails. What the tests reach is learnt in the same way, in as many forks at once as there may be. Everything else is
+mutmut's: the mutants, the limits of time, and the files with the verdicts.
 
 What a module calls while it is imported ran before any fork, so no mutant of it can show here. The names of those
 functions are left in a file beside the verdicts, for whoever runs their mutants anew.
@@ -19,6 +19,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
@@ -69,6 +70,7 @@ class Live(PytestRunner):
         self.reached: dict[str, list[str]] = {}
         self.seconds: dict[str, float] = {}
         self.failures: list[str] = []
+        self.breadth: Counter[str] = Counter()
         self.streams: tuple[object, object] = (None, None)
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -124,8 +126,8 @@ class Live(PytestRunner):
         os.environ[TEMPORARY] = tempfile.mkdtemp(dir=self.temporary)
         os.chdir(FOLDER)
         settle(os.environ.get("MUTANT_UNDER_TEST", ""))
-        # mutmut's order, the fastest first, but for those written for the mutant's module: they find most.
-        ordered = sorted(tests, key=lambda test: not mirrors(test, mutant_name or ""))
+        # mutmut's order is the fastest first; a test that reaches little else finds the mutant sooner.
+        ordered = sorted(tests, key=lambda test: self.breadth[test])
         try:
             return self.tested([self.items[test] for test in ordered] or list(self.items.values()))
         except KeyboardInterrupt:
@@ -152,6 +154,11 @@ class Forks(ForkRunner):
         super().__init__(max_workers=children, test_runner=live)
         self.live = live
 
+    def startup(self) -> None:
+        """Before the first mutant: how many functions each test reaches."""
+        self.live.breadth.update(chain.from_iterable(state().tests_by_mangled_function_name.values()))
+        super().startup()
+
     def list_all_tests(self) -> ListAllTestsResult:
         return ListAllTestsResult(ids=set(self.live.items))
 
@@ -173,12 +180,6 @@ class Forks(ForkRunner):
 
     def run_forced_fail(self) -> int:
         return waited(fork(lambda: self.live.run_tests(mutant_name=None, tests=[])))
-
-
-def mirrors(test: str, mutant: str) -> bool:
-    """Whether a test lies in the file for the mutant's module: test_c.py or test_b_c.py for a.b.c."""
-    *_, folder, module = ["", "", *mutant.split(".")[:-1]]
-    return Path(test.partition("::")[0]).stem in (f"test_{module}", f"test_{folder}_{module}")
 
 
 def shared(tests: Sequence[str], count: int) -> list[list[str]]:

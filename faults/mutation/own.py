@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
+from statistics import mean
 
 from faults import registry
 from faults.model import Fault, Status, Variant
@@ -36,10 +37,14 @@ class Program:
 
 
 class Tests:
-    """Which tests to run for a module: those of its own file first, then whatever else reaches it."""
+    """Which tests to run for a module: those of its own file first, then whatever else reaches it.
+
+    breadth: how many functions a test reaches; the one that reaches little besides finds a mutant the soonest.
+    """
 
     def __init__(self, project: Path, run: finished.Finished) -> None:
         self.project, self.seconds = project, run.tests
+        self.breadth = Counter(test for tests in run.reached.values() for test in tests)
         self.users = _users(project, source_files(project))
         self.importers = _users(project, _test_files(project))
         self.reached: dict[str, set[str]] = {}
@@ -47,17 +52,25 @@ class Tests:
             self.reached.setdefault(name.rpartition(".")[0], set()).update(tests)
 
     def stages(self, module: str) -> tuple[tuple[str, ...], ...]:
-        """The test file that mirrors the module, then every test that reaches it or a module that imports it.
+        """The test file that mirrors the module, or else the narrowest; then every other test that reaches the module
+        or one that imports it.
 
         Last the test files that import one of them: what a test reads of a module is not always a function.
         """
-        own = self.mirror(module)
         modules = (module, *self.users.get(module, ()))
         reaching = {test for name in modules for test in self.reached.get(name, ())}
-        rest = [test for test in reaching if test.split("::")[0] not in own]
-        ordered = sorted(rest, key=lambda test: (self.seconds.get(test, 0.0), test))
+        own = self.mirror(module) or self.narrowest(reaching)
+        rest = [test for test in reaching if _file(test) not in own]
+        ordered = sorted(rest, key=lambda test: (self.breadth[test], test))
         files = {_path(file) for name in modules for file in self.importers.get(name, ())}
         return tuple(stage for stage in (own, tuple(ordered), tuple(sorted(files - {*own}))) if stage)
+
+    def narrowest(self, tests: Iterable[str]) -> tuple[str, ...]:
+        """The file of those tests whose own reach the least, on average; none without tests."""
+        files: dict[str, list[int]] = {}
+        for test in tests:
+            files.setdefault(_file(test), []).append(self.breadth[test])
+        return tuple(sorted(files, key=lambda file: (mean(files[file]), file))[:1])
 
     def mirror(self, module: str) -> tuple[str, ...]:
         """tests/core/test_mask.py for core.mask, where there is such a file; see `mirrors`."""
@@ -94,6 +107,10 @@ def _test_files(project: Path) -> list[str]:
     files = {file for place in places for file in ([place] if place.is_file() else place.rglob("test_*.py"))}
     paths = sorted(file.relative_to(project).as_posix() for file in files)
     return [path for path in paths if not any(fnmatchcase(path, pattern) for pattern in left_out)]
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def _path(module: str) -> str:
@@ -268,5 +285,5 @@ def seconds_of(tests: Iterable[str], known: Mapping[str, float]) -> float:
 
 def _above(test: str) -> list[str]:
     """The file of a test and the folders it lies in."""
-    file = test.split("::")[0]
+    file = _file(test)
     return [file, *(str(folder) for folder in PurePosixPath(file).parents)]

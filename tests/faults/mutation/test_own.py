@@ -55,7 +55,7 @@ def test_numbers_and_defaults_of_the_packages_named_are_changed(folder: Path) ->
     assert (program.mutant.origin, program.mutant.module) == (Origin.OWN, "shop.box")
     assert (program.mutant.change.before, program.mutant.change.after) == ("LIMIT = 3", "LIMIT = 4")
     assert "LIMIT = 4" in program.text
-    assert program.mutant.tests == (FAST, SLOW)
+    assert program.mutant.tests == ("tests/test_box.py",)
     assert program.path == "shop/box.py"
 
 
@@ -108,7 +108,27 @@ def test_tests_of_the_mirroring_file_do_not_run_twice(folder: Path) -> None:
 
 def test_tests_of_modules_that_import_it_count(folder: Path) -> None:
     more = "tests/test_user.py::test_use"
-    assert selection(folder, shop__user__x_use=[more]).stages("shop.box") == ((more, FAST, SLOW),)
+    assert selection(folder, shop__user__x_use=[more]).stages("shop.box") == (
+        ("tests/test_user.py",),
+        (FAST, SLOW),
+    )
+
+
+def test_without_a_mirroring_file_the_one_whose_tests_reach_the_least_on_average_comes_first(
+    folder: Path,
+) -> None:
+    narrow, wide, late = "tests/test_a.py::test_1", "tests/test_a.py::test_2", "tests/test_c.py::test_3"
+    tests = selection(
+        folder,
+        shop__box__x_f=[wide, narrow],
+        shop__user__x_g=[wide, late],
+        shop__user__x_h=[wide, late, SLOW],
+    )
+    assert tests.breadth == {FAST: 1, SLOW: 3, narrow: 1, wide: 3, late: 2}
+    assert tests.narrowest([wide, late, narrow]) == ("tests/test_a.py",)
+    assert tests.narrowest([late, wide]) == ("tests/test_c.py",)
+    assert tests.narrowest([]) == ()
+    assert tests.stages("shop.box") == (("tests/test_a.py",), (FAST, late, SLOW))
 
 
 def test_last_come_the_selected_test_files_that_import_the_module_or_a_user_of_it(folder: Path) -> None:
@@ -121,7 +141,7 @@ def test_last_come_the_selected_test_files_that_import_the_module_or_a_user_of_i
     put(folder / "tests/made.py", "import shop.box\n")
     put(folder / "extra.py", "import shop.box\n")
     files = ("extra.py", "tests/sub/test_b.py", "tests/test_a.py", "tests/test_d.py")
-    assert selection(folder).stages("shop.box") == ((FAST, SLOW), files)
+    assert selection(folder).stages("shop.box") == (("tests/test_box.py",), files)
     put(folder / "tests/shop/test_box.py", "import shop.box\n")
     assert selection(folder).stages("shop.box")[0] == ("tests/shop/test_box.py",)
     assert selection(folder).stages("shop.box")[2] == files
