@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from detectors import norm_formula
 from detectors.attention import (
     axis,
     duplication,
@@ -50,6 +51,6 @@ DETECTORS: tuple[Detector, ...] = tuple(
 SECOND = (padding.DETECTOR, padded_reach.DETECTOR, padded_rows.DETECTOR, cache.DETECTOR)
 """Those of calls that somebody's subject may take besides."""
 
-CONTRACTS = (*DETECTORS[:-1], *SECOND, DETECTORS[-1])
+CONTRACTS = (*DETECTORS[:-1], *SECOND, norm_formula.DETECTOR, DETECTORS[-1])
 
 BY_NAME = {detector.name: detector for detector in CONTRACTS}

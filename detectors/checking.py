@@ -20,16 +20,16 @@ from detectors.subject import Subject
 HOLDS, BROKEN, UNSEEN, INAPPLICABLE = "holds", "broken", "not observable", "not applicable"
 SOUND, FRAGILE, UNDECIDED = "sound", "fragile", "undecided"
 
-EXTREMES = frozenset({"huge_logits"})
+EXTREMES = frozenset({"huge_logits", "norm_formula"})
 """Contracts that only declared extremes can break: alone they make a subject fragile, not broken."""
 
-PLUMBING = frozenset({"shape", "finite", "repeatability", "batch", "padded_rows"})
+PLUMBING = frozenset({"shape", "finite", "repeatability", "batch", "padded_rows", "norm_formula"})
 """Contracts that say nothing about attention: alone they cannot call a subject sound."""
 
 SECONDARY = frozenset({"padding", "step"})
 """Access of contracts that break as well where a single call is wrong already: then they say nothing about why."""
 
-AMPLIFIED = frozenset({"attention_branch", "feed_forward_branch"})
+AMPLIFIED = frozenset({"attention_branch", "feed_forward_branch", "norm_formula"})
 """Contracts that compare small numbers beside large ones: 16 bits cannot hold both."""
 
 ROUNDINGS = 8
@@ -59,6 +59,7 @@ ACCESS: Mapping[str, str] = {
     "operations": "its operations could be followed",
     "padding": "it takes a padding mask",
     "step": "it takes a cache",
+    "norms": "its norms can be called by themselves",
 }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from detectors.fixtures import Extents, Fixture
 from detectors.host import HOME, OURS, GuestError, Host, SubjectRaised
 from detectors.observation import plain
 from detectors.precision import Narrow
-from detectors.subject import Subject
+from detectors.subject import Norm, Subject
 
 Array = NDArray[Any]
 
@@ -84,6 +86,7 @@ class Foreign(Calls):
             declares=self._claims,
             padded=self.padded if self.declared.padding else None,
             continued=self.continued if self.described["step"] else None,
+            norms=self._norms(),
         )
 
     def fixtures(self, seed: int = 0) -> list[Fixture]:
@@ -192,6 +195,25 @@ class Foreign(Calls):
         except (SubjectRaised, GuestError):
             self.places = {}
             return {}
+
+    def _norms(self) -> dict[str, Norm]:
+        """The norms inside that can be called by themselves, one of each class."""
+        names = self.described["norms"]
+        arrays, options = self.laid([self._least().x])
+        try:
+            answer, gains = (
+                self.ask("norms", arrays, names=names, options=options) if names else ({"norms": {}}, [])
+            )
+        except (SubjectRaised, GuestError):
+            return {}
+        left = iter(gains)
+        return {
+            name: Norm(partial(self._norm, name), one["channels"], tuple(islice(left, one["gains"])))
+            for name, one in answer["norms"].items()
+        }
+
+    def _norm(self, name: str, x: Array) -> Array:
+        return self.ask("norm", [x], name=name)[1][0]
 
 
 def fixture(declared: Declaration, tokens: int, batch: int = 2, seed: int = 0) -> Fixture:

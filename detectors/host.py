@@ -29,7 +29,7 @@ OURS = ("core", "detectors", "faults", "reports")
 HOME = str(Path(__file__).resolve().parent.parent)
 SOURCES = (
     "wire", "refusal", "subjects", "loading", "conversion", "origins", "places", "torch_sites", "jax_sites", "calling",
-    "describing", "blocks", "program",
+    "norms", "describing", "blocks", "program",
 )  # fmt: skip
 """The guest's files, each after those it imports."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import NDArray
@@ -20,6 +20,16 @@ ReLU, epsilon 1e-5 and no positions, so that the block can be computed by other 
 
 
 @dataclass(frozen=True)
+class Norm:
+    """A norm inside a subject. call: x [batch, token, channel] -> the same shape. gains: arrays [channel], or of one
+    number, that it may multiply by."""
+
+    call: Callable[[Array], Array]
+    channels: int
+    gains: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True)
 class Subject:
     """A transformer block, or a part or a stack of them, at one of the access levels.
 
@@ -30,8 +40,8 @@ class Subject:
     or "model" (token ids [batch, token] -> logits). sites: the attention operations that one call runs through, as
     followed in the framework. declares: what contracts may assume. padded: (x, keep) -> y, where `keep` [batch, token]
     is True for real tokens and False for padding. continued: parts of a sequence, fed one after the other with a cache,
-    -> their outputs side by side. A level that is missing makes the contracts that need it not observable; one that is
-    not claimed makes them not applicable.
+    -> their outputs side by side. norms: those inside that can be called by themselves. A level that is missing makes
+    the contracts that need it not observable; one that is not claimed makes them not applicable.
     """
 
     name: str
@@ -43,3 +53,4 @@ class Subject:
     declares: frozenset[str] = CLAIMS
     padded: Callable[[Array, Array], Array] | None = None
     continued: Callable[[Sequence[Array]], Array] | None = None
+    norms: Mapping[str, Norm] = field(default_factory=dict)

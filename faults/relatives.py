@@ -179,6 +179,18 @@ RELATIVES: tuple[Relative, ...] = (
         ),
     ),
     Relative(
+        "norm_differs",
+        {
+            "en": "a norm does not divide by sqrt(var + eps): eps is outside the root, or the variance unbiased",
+            "zh": "归一化的除数不是 sqrt(var + eps)：eps 在根号外，或用了无偏方差",
+        },
+        {
+            "en": "write (x - mean) / sqrt(var + eps) over the channels, with var the mean of the squares",
+            "zh": "沿通道轴写 (x - mean) / sqrt(var + eps)，其中 var 是平方的平均（unbiased=False）",
+        },
+        (Look("formula", frozenset({"norm_formula"})),),
+    ),
+    Relative(
         "tokens_mixed",
         {
             "en": "something besides attention mixes the tokens, such as a norm over the token axis",

@@ -24,6 +24,13 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"padding: found (.*), required: the name of an argument, such as attention_mask",
         r"padding：得到 \1，需要参数名，如 attention_mask",
     ),
+    (r"its norms can be called by themselves", "归一化可单独调用"),
+    (r"no norm inside it can be called by itself", "其中没有可单独调用的归一化"),
+    (r"its norm gives hardly anything but its bias", "它的归一化几乎只给出偏置"),
+    (
+        r"its norm is no layer norm and no RMS norm of single tokens",
+        "它的归一化既不是逐 token 的 LayerNorm，也不是 RMSNorm",
+    ),
     (r"not for a subject of kind (\w+)", r"不适用于 \1 类对象"),
     (r"it assumes that no token sees the future", "前提是 token 不看未来"),
     (r"it assumes a norm before each branch and a plain skip", "前提是每个分支之前归一化，且残差直接相加"),

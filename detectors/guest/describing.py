@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from . import norms
 from .calling import writable
 from .loading import required
 from .subjects import callable_of, field, framework, torch_module
@@ -35,6 +36,7 @@ def describe(subject: Any, wanted: dict[str, list[str]]) -> dict[str, Any]:
         "parameters": _parameters(module),
         "embedding": _has_embedding(module),
         "blocks": list(_repeated(module)),
+        "norms": norms.named(subject),
     }
 
 

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import IO, Any
 
-from . import blocks, calling, describing, loading, subjects
+from . import blocks, calling, describing, loading, norms, subjects
 from .refusal import Refused, worded
 from .wire import read_frame, write_frame
 
@@ -67,6 +67,11 @@ def answer(
         return describing.describe(subject, header["wanted"]), []
     if operation == "blocks":
         return {"blocks": blocks.alone(subject, header["names"], plain, options)}, []
+    if operation == "norms":
+        found, gains = norms.examined(subject, header["names"], plain, options)
+        return {"norms": found}, gains
+    if operation == "norm":
+        return {}, [norms.normed(subject, header["name"], plain[0], options)]
     if operation == "read":
         return {}, [calling.read_role(subject, role) for role in header["wanted"]]
     raise Refused(f"unknown operation {operation}")

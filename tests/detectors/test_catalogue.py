@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import detectors.attention
 import detectors.block
 import detectors.second
+from detectors import norm_formula
 from detectors.catalogue import BY_NAME, CONTRACTS, DETECTORS, SECOND
 from detectors.detector import Detector
 from detectors.examination import measure
@@ -61,12 +62,12 @@ def test_every_file_of_a_detector_is_in_the_catalogue() -> None:
         for path in Path(package.__path__[0]).glob("*.py")
         if path.stem != "__init__"
     ]
-    assert sorted(detector.name for detector in CONTRACTS) == sorted(files)
+    assert sorted(detector.name for detector in CONTRACTS) == sorted([*files, "norm_formula"])
     assert {detector.name: detector for detector in CONTRACTS} == BY_NAME
 
 
 def test_the_contracts_on_second_calls_come_before_the_last() -> None:
-    assert (*DETECTORS[:-1], *SECOND, DETECTORS[-1]) == CONTRACTS
+    assert (*DETECTORS[:-1], *SECOND, norm_formula.DETECTOR, DETECTORS[-1]) == CONTRACTS
     assert {detector.needs for detector in DETECTORS} == {"call", "weights", "attention"}
     assert {detector.needs for detector in SECOND} == {"padding", "step"}
 
@@ -100,7 +101,7 @@ THRESHOLDS = {
     1e-6: {"future", "padding"},
     1e-3: {
         "batch", "prefix", "heads", "isolation", "order", "gradient_flow", "rows", "short_queries", "duplication",
-        "first_token", "zero_query", "cache",
+        "first_token", "zero_query", "cache", "norm_formula",
     },
     1e-2: {"skip", "attention_branch", "feed_forward_branch"},
     0.05: {"slope"},
@@ -110,6 +111,7 @@ WEIGHTS = {
     2.0: {"shape", "skip", "gradient_flow", "feed_forward_branch", "order", "isolation", "slope"},
     0.5: {"prefix", "first_token", "zero_query"},
     0.25: {"heads"},
+    0.1: {"norm_formula"},
 }
 
 
@@ -125,13 +127,14 @@ def test_what_breaks_a_contract_and_how_much_it_says_is_declared(detector: Detec
 def test_a_detector_measures_with_the_access_it_says_it_needs_and_not_with_less(detector: Detector) -> None:
     fixture = Fixture(toy.EXTENTS, 0)
     whole = toy.Toy().subject(fixture)
-    plain = replace(whole, weights=None, attention=None, padded=None, continued=None)
+    plain = replace(whole, weights=None, attention=None, padded=None, continued=None, norms={})
     levels = {
         "call": plain,
         "weights": replace(plain, weights=whole.weights),
         "attention": replace(plain, attention=whole.attention),
         "padding": replace(plain, padded=whole.padded),
         "step": replace(plain, continued=whole.continued),
+        "norms": replace(plain, norms=whole.norms),
     }
     measured = {
         name for name, subject in levels.items() if measure(subject, fixture, detector).value is not None

@@ -45,12 +45,13 @@ def test_a_sound_subject_holds_every_contract() -> None:
     found = check(sound(), FIXTURES, [LEAK])
     assert found.verdict == "sound"
     assert set(verdicts(found).values()) == {"holds"}
-    assert (found.observed, found.broken, found.named, found.candidates) == (28, (), (), ())
+    assert (found.observed, found.broken, found.named, found.candidates) == (29, (), (), ())
     assert found.finding("slope").reason == "its attention can be called by itself"
     assert found.finding("order").reason == "its weights can be written"
     assert found.finding("future").reason == "it can be called"
     assert found.finding("padding").reason == "it takes a padding mask"
     assert found.finding("cache").reason == "it takes a cache"
+    assert found.finding("norm_formula").reason == "its norms can be called by themselves"
 
 
 def test_a_broken_subject_is_named_after_what_it_looks_like() -> None:

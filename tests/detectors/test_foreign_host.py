@@ -23,7 +23,7 @@ Array = NDArray[Any]
 DESCRIBED: Mapping[str, Any] = {
     "declared": {"kind": "block", "norm": "pre", "norm_kind": "rms", "width": 4, "heads": 2},
     "weights": [], "attention": False, "step": False, "framework": "torch", "name": "Block", "required": ["x"],
-    "numbers": {}, "switches": {}, "parameters": [], "embedding": False, "blocks": [],
+    "numbers": {}, "switches": {}, "parameters": [], "embedding": False, "blocks": [], "norms": [],
 }  # fmt: skip
 
 PARAMETERS = {

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from detectors.detector import Detector
 from detectors.examination import measure
 from detectors.fixtures import Extents, Fixture
-from detectors.subject import Subject
+from detectors.subject import Norm, Subject
 
 Array = NDArray[Any]
 
@@ -78,6 +78,13 @@ def spread(x: Array, groups: int) -> Array:
 def sublayer(x: Array, norm: Callable[[Array], Array], branch: Callable[[Array], Array]) -> Array:
     """x + branch(norm(x))."""
     return x + branch(norm(x))
+
+
+def layer_norm(x: Array) -> Array:
+    """Without gain and bias."""
+    centred = x - x.mean(axis=-1, keepdims=True)
+    normed: Array = centred / np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + 1e-5)
+    return normed
 
 
 @dataclass(frozen=True)
@@ -160,7 +167,7 @@ class Toy:
             return np.concatenate(outputs, axis=1)
 
         whole = Subject("toy", call, fixture.weights, self.attention)
-        return replace(whole, padded=padded, continued=continued)
+        return replace(whole, padded=padded, continued=continued, norms={"norm": Norm(layer_norm, 3)})
 
 
 def calls(function: Callable[[Array], Array]) -> Subject:

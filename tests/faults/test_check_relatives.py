@@ -149,3 +149,17 @@ def test_advice_says_which_flag_makes_an_intended_design_sound() -> None:
     assert answered(Raw).advice == ()
     assert answered(Raw, norm=None).advice == ("--norm post, --design scaled", "--norm post")
     assert answered(Block).advice == ()
+
+
+def outside_the_root(x: Any) -> Any:
+    return x / (np.sqrt((x * x).mean(-1, keepdims=True)) + 1e-5)
+
+
+def test_a_norm_that_differs_in_its_formula_alone_is_fragile() -> None:
+    made = Block()
+    held = {"kind": "block", "width": 8, "heads": 2, "call": made.call, "norms": {"1": made.norm_of}}
+    assert answered(held).verdict == "undecided"
+    found = answered({**held, "norms": {"1": outside_the_root}})
+    assert (found.verdict, [named.fault for named in found.nearest]) == ("fragile", ["norm_differs"])
+    leaky = answered({**held, "call": Leaky().call, "norms": {"1": outside_the_root}})
+    assert (leaky.verdict, [named.fault for named in leaky.nearest]) == ("broken", ["mask_adds_zero"])

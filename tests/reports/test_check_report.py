@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from detectors import checking, declaration, foreign, looked_for
+from detectors import checking, declaration, foreign, looked_for, norm_formula
 from detectors.attention.slope import Scale
 from detectors.catalogue import BY_NAME
 from detectors.checking import ACCESS, ASSUMED, UNREACHED, Checked, Finding
@@ -410,6 +410,9 @@ SENTENCES = [
     declaration.DRAINED,
     declaration.NORMED,
     "its output has too few bits for it",
+    norm_formula.NONE,
+    norm_formula.SILENT,
+    norm_formula.UNLIKE,
     FAILED,
     SIZES,
     *(reason.format(kind="attention") for _, reason in looked_for.ELSEWHERE.values()),

@@ -13,9 +13,6 @@ LOADING = "weights are wrong after they were loaded or tied: the same forward pa
 DECLARED = "the wrong code is right under another declaration, and both can be meant"
 TRAINING = "only training shows it: in eval mode dropout does nothing wherever it stands"
 ELSEWHERE = "not causal self-attention over tokens: no contract speaks of it"
-FORMULA = (
-    "another epsilon or variance is another norm: only the formula the weights were trained with would tell"
-)
 
 UNSEEN: dict[str, str] = {
     "F1-010": "a post-norm block may read whatever it likes: no law says what its second branch reads",
@@ -53,9 +50,6 @@ UNSEEN: dict[str, str] = {
     "R-double-softmax-183": LOSS,
     "R-double-softmax-184": LOSS,
     "R-double-softmax-185": LOSS,
-    "R-layernorm-186": FORMULA,
-    "R-layernorm-188": FORMULA,
-    "R-layernorm-189": FORMULA,
     "R-posenc-197": "a model without positions is a design: no contract asks whether declared positions act",
     "R-posenc-198": "a model without positions is a design: no contract asks whether declared positions act",
     "R-tying-201": LOADING,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.quality.foreign import score, wild_calls, wild_scores, wild_streams
+from tests.quality.foreign import score, wild_calls, wild_norms, wild_scores, wild_streams
 from tests.quality.foreign.pairs import Pair, Row, row
 
 PAIRS: tuple[Pair, ...] = (
@@ -14,6 +14,7 @@ PAIRS: tuple[Pair, ...] = (
     *wild_streams.RELATIVES,
     *wild_calls.PADDING,
     *wild_calls.CACHES,
+    *wild_norms.FORMULAS,
 )
 
 

@@ -178,7 +178,7 @@ def test_on_paper_the_whole_table_stands_without_its_controls(visit: Open, place
     seen = visit(place)
     seen.page.emulate_media(media="print")
     assert not seen.page.locator("#subject-filter").is_visible()
-    assert seen.page.locator("#subject-contracts tbody tr").count() == 28
+    assert seen.page.locator("#subject-contracts tbody tr").count() == 29
     box = seen.page.locator("#subject-contracts").evaluate("(one) => getComputedStyle(one).overflowX")
     assert box == "visible"
 

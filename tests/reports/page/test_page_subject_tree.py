@@ -85,7 +85,7 @@ def test_other_tokens_than_the_reference_sees_are_not_compared_with_it() -> None
 def test_every_contract_has_its_reason_in_both_languages_and_each_sentence_stands_there_once() -> None:
     tree = shown([answered(Leaky), answered(Block, "b"), answered(weak, "w", kind="attention")])
     reasons = [tree["texts"][one["reason"]] for part in tree["parts"] for one in part["contracts"]]
-    assert len(reasons) == 3 * 28
+    assert len(reasons) == 3 * 29
     assert all(reason["en"] != reason["zh"] for reason in reasons)
     assert len({json.dumps(text) for text in tree["texts"]}) == len(tree["texts"])
     verdicts = {one["verdict"] for part in tree["parts"] for one in part["contracts"]}
