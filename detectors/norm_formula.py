@@ -57,7 +57,7 @@ def deviation(norm: Norm, fixture: Fixture, causal: bool) -> float:
     Raises NotObservable for what is no norm of the two forms: that may be meant.
     """
     x = inputs(fixture, norm.channels)
-    y = np.asarray(norm.call(x), dtype=np.float64)
+    y = norm.call(x)
     if y.shape != x.shape or not np.isfinite(y).all():
         raise NotObservable(UNLIKE)
     mixed = _mixed(norm, x, y)
@@ -77,7 +77,7 @@ def _mixed(norm: Norm, x: Array, y: Array) -> float:
     """Change of the earlier tokens when the last one is another."""
     moved = x.copy()
     moved[:, -1] = -2 * x[:, 0]
-    return relative(np.asarray(norm.call(moved))[:, :-1] - y[:, :-1], y)
+    return relative(norm.call(moved)[:, :-1] - y[:, :-1], y)
 
 
 def _off(x: Array, y: Array, gains: tuple[Array, ...]) -> float:

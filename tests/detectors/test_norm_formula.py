@@ -68,6 +68,7 @@ SOUND: dict[str, Made] = {
     "Gemma norm": rms(root(1e-6), 1 + BIAS),
     "scaled to a length": rms(floored(1e-5), np.float32(3.3)),
     "layer norm with a least deviation": layer(floored(1e-3)),
+    "layer norm with a large least deviation": layer(floored(0.09)),
     "RMS norm, 1e-8 outside the root": rms(outside(1e-8)),
 }
 
@@ -113,6 +114,43 @@ def test_a_gain_that_is_not_known_hides_the_variance() -> None:
     assert off(layer(root(1e-5), np.float32(1 - 0.92 * UNBIASED))) == pytest.approx(UNBIASED)
 
 
+def test_the_inputs_are_as_exact_as_they_come() -> None:
+    assert off(lambda x: layer(np.sqrt)(x.astype("f8"))) < 1e-11
+
+
+@pytest.mark.parametrize("bias", [0.0, 3.0])
+def test_outputs_that_are_small_beside_gain_and_bias_count_for_less(bias: float) -> None:
+    def doubled_at_last(x: Array) -> Array:
+        made = layer(root(9e-3), np.float32(2), np.float32(0))(x)
+        return np.asarray(made * np.array([1, 1, 1, 1, 1, 1, 2])[:, None, None] + bias)
+
+    centred = norm_formula.inputs(FIXTURE, WIDTH)[6]
+    size = np.sqrt(np.square(centred - mean(centred)).mean(axis=-1)).max()
+    # 1/100 of gain and bias together
+    assert off(doubled_at_last) == pytest.approx(size / 9e-3**0.5 / (0.01 * (1 + bias / 2)), rel=0.02)
+
+
+def test_what_the_last_token_changes_in_the_others_is_their_mixture() -> None:
+    asked: list[Array] = []
+
+    def made(change: float) -> Made:
+        def call(x: Array) -> Array:
+            asked.append(x)
+            y = np.zeros(x.shape)
+            y[0, -1, 0], y[0, -2, 0] = 1, change * (len(asked) % 2 == 0)
+            return y
+
+        return call
+
+    assert off(made(0.5)) == 0.5
+    first, second = asked
+    assert np.array_equal(second[:, :-1], first[:, :-1])
+    assert np.array_equal(second[:, -1], -2 * first[:, 0])
+    with pytest.raises(NotObservable):
+        off(made(1e-4))
+    assert off(made(1.1e-4)) == 1.1e-4
+
+
 def over_tokens(x: Array) -> Array:
     found: Array = (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + 1e-5)
     return found
@@ -156,6 +194,9 @@ def test_a_norm_that_gives_its_bias_alone_is_not_judged(bias: Array) -> None:
 
 def test_inputs_are_the_same_tokens_at_seven_sizes() -> None:
     x = norm_formula.inputs(FIXTURE, 3)
+    drawn = FIXTURE.draw("norm", 24, 3)
+    assert x[1, 0] == pytest.approx(0.5 * (drawn[0] - 1))
+    assert x[1, 23] == pytest.approx(2 * (drawn[23] + 1))
     assert x.shape == (7, 24, 3)
     assert x.dtype == np.float32
     assert x[1] / x[0] == pytest.approx(np.full((24, 3), 1e-2), rel=1e-5)
