@@ -155,11 +155,15 @@ def test_without_git_there_is_a_statement(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_git_that_does_not_answer_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    waited: list[float] = []
+
     def stuck(command: list[str], timeout: float, **options: Any) -> Any:
+        waited.append(timeout)
         raise subprocess.TimeoutExpired(command, timeout)
 
     monkeypatch.setattr(subprocess, "run", stuck)
     assert records.commit(tmp_path) == NO_COMMIT
+    assert waited == [30]  # seconds
 
 
 def git(folder: Path, *words: str) -> str:
