@@ -81,15 +81,16 @@ def _mixed(norm: Norm, x: Array, y: Array) -> float:
 
 
 def _off(x: Array, y: Array, gains: tuple[Array, ...]) -> float:
-    spread = largest(y[0] - y[0].mean(axis=0))
-    if not spread > LIKE * largest(y[0]):
+    large = y[0]
+    spread = largest(large - large.mean(axis=0))
+    if not spread > LIKE * largest(large):
         raise NotObservable(SILENT)
     centred = x - x.mean(axis=-1, keepdims=True)
     for form in (centred, x):
         size = np.sqrt(np.square(form).mean(axis=-1))
-        unit = form / size[..., None]
-        gain, bias = _fitted(unit[0], y[0])
-        if largest(y[0] - gain * unit[0] - bias) <= LIKE * spread:
+        unit = form[0] / size[0][:, None]  # the same at every amplitude
+        gain, bias = _fitted(unit, large)
+        if np.allclose(gain * unit + bias, large, rtol=0, atol=LIKE * spread):
             break
     else:
         raise NotObservable(UNLIKE)
@@ -113,7 +114,7 @@ def _unexplained(size: Array, ratio: Array, seen: float) -> float:
     Under the root it is size / sqrt(size² + eps); a least size instead is sound too, as `normalize` has it.
     """
     roots = np.clip(np.square(size) * (1 / np.square(ratio) - 1), 0, LARGEST).ravel()
-    floors = np.clip(size / ratio, 0, LARGEST**0.5).ravel()
+    floors = np.minimum(size / ratio, LARGEST**0.5).ravel()
     curves = [size / np.sqrt(np.square(size) + eps) for eps in roots]
     curves += [size / np.maximum(size, floor) for floor in floors]
     return min(largest((ratio - curve) / np.maximum(curve, seen)) for curve in curves)
@@ -128,7 +129,7 @@ def _short(gain: Array, gains: tuple[Array, ...]) -> float:
     known = [np.ones(1), *gains, *(1 + one for one in gains)]
 
     def near(factor: float) -> bool:
-        return any(bool((np.abs(gain - factor * one) <= NEAR * lacking * np.abs(one)).all()) for one in known)
+        return any(np.allclose(gain, factor * one, rtol=NEAR * lacking, atol=0) for one in known)
 
     return lacking if near(1 - lacking) and not near(1) else 0.0
 

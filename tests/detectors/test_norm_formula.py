@@ -90,6 +90,7 @@ def test_an_epsilon_beyond_any_in_use_is_none() -> None:
     # at 0.1 the smallest outputs are short by sqrt(10) of what 0.01 would leave of them
     assert off(layer(root(0.1))) > 0.1
     assert off(layer(root(0.012))) > 0.01
+    assert off(layer(floored(0.5))) > 0.1
 
 
 UNBIASED = 1 - (6 / 7) ** 0.5
@@ -115,7 +116,7 @@ def test_a_gain_that_is_not_known_hides_the_variance() -> None:
 
 
 def test_the_inputs_are_as_exact_as_they_come() -> None:
-    assert off(lambda x: layer(np.sqrt)(x.astype("f8"))) < 1e-11
+    assert off(lambda x: layer(np.sqrt)(x.astype("f8"))) < 1e-7
 
 
 @pytest.mark.parametrize("bias", [0.0, 3.0])
