@@ -20,10 +20,11 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mutmut import __main__ as mutmut
@@ -71,6 +72,7 @@ class Live(PytestRunner):
         self.seconds: dict[str, float] = {}
         self.failures: list[str] = []
         self.breadth: Counter[str] = Counter()
+        self.prepared: dict[pytest.FixtureDef[Any], set[str]] = {}
         self.streams: tuple[object, object] = (None, None)
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -101,15 +103,31 @@ class Live(PytestRunner):
             return stop.code if isinstance(stop.code, int) else CRASHED
         return 0
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
+        """In a child: what a fixture reaches counts for every test that uses it, not only for the first."""
+        before = set(state()._stats)
+        state()._stats.clear()
+        try:
+            return (yield)
+        finally:
+            self.prepared.setdefault(fixturedef, set()).update(state()._stats)
+            state()._stats.update(before)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """In a child: what a test reached, how long it took and whether it failed."""
         if report.failed:
             self.failures.append(f"FAILED {report.nodeid}: {report.longreprtext[-TAIL:]}")
-        if report.when == "call":
-            self.seconds[report.nodeid] = report.duration
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
         if report.when == "teardown":
-            self.reached[report.nodeid] = sorted(state()._stats)
+            self.reached[report.nodeid] = sorted(state()._stats.union(*self.used(report.nodeid)))
             state()._stats.clear()
+
+    def used(self, test: str) -> list[set[str]]:
+        """What each fixture of a test reached."""
+        fixtures = vars(self.items[test]).get("_fixtureinfo")
+        known = fixtures.name2fixturedefs.values() if fixtures else ()
+        return [self.prepared.get(fixture, set()) for overridden in known for fixture in overridden]
 
     def learn(self, tests: Sequence[str], place: Path) -> int:
         """In a child: the exit code of tests on what was not changed; leaves behind what there is to know."""

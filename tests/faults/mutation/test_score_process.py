@@ -41,6 +41,10 @@ def limited(number):
     return min(number, LIMIT)
 
 
+def tripled(number):
+    return number * 3
+
+
 def at_import(number):
     return number * 2
 
@@ -49,6 +53,7 @@ DOUBLE = at_import(LIMIT)
 '''
 
 TESTS = """
+import pytest
 from shop import box, controls
 
 def test_larger():
@@ -64,6 +69,16 @@ def test_limit():
 
 def test_double():
     assert box.DOUBLE == 6
+
+@pytest.fixture(scope="module")
+def shared():
+    return box.tripled(2)
+
+def test_first_to_ask(shared):
+    assert shared
+
+def test_second_to_ask(shared):
+    assert shared == 6
 
 def test_controls():
     assert controls.must_die(7, 6) == 5.5
@@ -143,6 +158,17 @@ def test_the_constant_that_mutmut_leaves_alone_is_changed_and_killed(
 ) -> None:
     result = record.read(ran[0]).results["shop.box:constant_1"]
     assert (result["status"], result["killed_by"]) == ("killed", "tests/test_box.py::test_limit")
+
+
+def test_what_a_shared_fixture_reaches_counts_for_every_test_that_uses_it(
+    ran: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    found = [mutant for mutant in finished.read(ran[0]).mutants if mutant.change.function == "tripled"]
+    assert {mutant.status for mutant in found} == {Status.KILLED}
+    assert set(found[0].tests) == {
+        "tests/test_box.py::test_first_to_ask",
+        "tests/test_box.py::test_second_to_ask",
+    }
 
 
 def test_what_ran_at_import_is_run_anew(ran: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
