@@ -64,5 +64,4 @@ def reason(findings: Sequence[Finding]) -> str:
     """Why none of them was: a failed call before all else, then what could have been measured."""
     if any(one.reason.startswith(FAILED) for one in findings):
         return FAILED
-    ranked = sorted(findings, key=lambda one: (one.verdict != UNSEEN, -one.detector.weight))
-    return ranked[0].reason if ranked else ""
+    return min(findings, key=lambda one: (one.verdict != UNSEEN, -one.detector.weight)).reason
