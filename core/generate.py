@@ -116,18 +116,15 @@ def choose(
     without a finite largest logit.
     """
     scores = arrays.ranked(logits, "logits", "batch, vocabulary")
-    largest = scores.max(axis=1, keepdims=True)
-    if not np.isfinite(largest).all():
+    if not np.isfinite(scores.max(axis=1)).all():
         raise CoreError(
             "the largest logit is NaN or infinite; a finite one is required; check the parameters"
         )
-    kept = _keep_largest(scores - largest, top_k)
+    kept = _keep_largest(scores, top_k)
     if temperature is None:
         likeliest: Tokens = kept.argmax(axis=1)
         return likeliest
-    weights = softmax.softmax(
-        np.asarray(kept, np.float64), settings.real(temperature, "temperature", least=0.0)
-    )
+    weights = softmax.softmax(kept, settings.real(temperature, "temperature", least=0.0))
     return np.array([random.choice(row.size, p=row) for row in weights])
 
 

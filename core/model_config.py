@@ -59,10 +59,11 @@ def init_model(
     number_type, spread = settings.float_dtype(dtype), settings.real(jitter, "jitter", least=0.0)
     # One stream of random numbers for each part: more layers leave the first ones as they are.
     seeds = np.random.SeedSequence(settings.whole(seed, "seed", least=0)).generate_state(config.layers + 1)
-    random = np.random.default_rng(int(seeds[0]))
+    first, *others = map(int, seeds)
+    random = np.random.default_rng(first)
     values = {role: _initial(role, shape, random, spread) for role, shape in outer_shapes(config).items()}
-    for layer in range(config.layers):
-        block = block_config.init_block(config.width, config.block, seed=int(seeds[layer + 1]), jitter=spread)
+    for layer, own in zip(range(config.layers), others, strict=True):
+        block = block_config.init_block(config.width, config.block, seed=own, jitter=spread)
         values |= {block_role(layer, role): array for role, array in block.items()}
     return Parameters({role: array.astype(number_type) for role, array in values.items()})
 

@@ -199,11 +199,11 @@ class Foreign(Calls):
     def _norms(self) -> dict[str, Norm]:
         """The norms inside that can be called by themselves, one of each class."""
         names = self.described["norms"]
+        if not names:
+            return {}
         arrays, options = self.laid([self._least().x])
         try:
-            answer, gains = (
-                self.ask("norms", arrays, names=names, options=options) if names else ({"norms": {}}, [])
-            )
+            answer, gains = self.ask("norms", arrays, names=names, options=options)
         except (SubjectRaised, GuestError):
             return {}
         left = iter(gains)

@@ -254,6 +254,23 @@ def test_initial_parameters_are_seeded_and_differ_between_blocks() -> None:
     assert not np.array_equal(first["token_embedding"].ravel()[:16], first["blocks.0.Wq"].ravel())
 
 
+def test_the_first_seed_is_0() -> None:
+    assert all(
+        np.array_equal(a, b)
+        for a, b in zip(model.init_model(TINY).values(), model.init_model(TINY, seed=0).values(), strict=True)
+    )
+
+
+def test_jitter_is_added_in_the_direction_of_the_drawn_number() -> None:
+    without, small, large = (model.init_model(TINY, seed=3, jitter=jitter) for jitter in (0.0, 0.1, 0.5))
+    drawn = np.random.default_rng(np.random.SeedSequence(3).generate_state(1)[0])
+    for role in ("token_embedding", "position_embedding", "unembedding", "final_gain", "final_shift"):
+        numbers = drawn.standard_normal(without[role].shape)
+        if role.startswith("final_"):
+            np.testing.assert_allclose(small[role] - without[role], 0.1 * numbers, rtol=0, atol=1e-15)
+            np.testing.assert_allclose(large[role] - without[role], 0.5 * numbers, rtol=0, atol=1e-15)
+
+
 def test_without_jitter_gains_are_one_and_shifts_and_biases_zero() -> None:
     for role, array in model.init_model(TINY, jitter=0.0).items():
         kind = role.split(".")[-1].removeprefix("final_").rstrip("12")
