@@ -52,8 +52,18 @@ class Calls:
         return call([x, keep], {})
 
     def continued(self, chunks: Sequence[Array]) -> Array:
-        """The outputs of the declared step for each chunk, side by side; the cache stays with the subject."""
-        whole = np.concatenate(self._answered("continue", chunks)[1], axis=1)
+        """The outputs of the declared step for each chunk, side by side; the cache stays with the subject.
+
+        A step that answers for the last token alone is asked prefix by prefix, each with a cache of its own.
+        """
+        outputs = self._answered("continue", chunks)[1]
+        if not all(map(layout.of_each, outputs, chunks)):
+            ends = [self._answered("continue", prefix)[1][-1] for prefix in layout.prefixes(chunks)]
+            joined = layout.side_by_side(ends, len(chunks[0]))
+            if joined is None:
+                return outputs[0]
+            outputs = [joined]
+        whole = np.concatenate(outputs, axis=1)
         return layout.as_wide_as(whole, ids(self.declared)) if self.declared.kind == "model" else whole
 
     def ask(self, operation: str, arrays: Sequence[Array], **more: Any) -> tuple[dict[str, Any], list[Array]]:
@@ -122,12 +132,13 @@ class Calls:
 
     def _model(self, inputs: Sequence[Array], replaced: Mapping[str, Array]) -> Array:
         logits, (batch, tokens) = self._block(inputs, replaced), inputs[0].shape
-        if logits.ndim != 3 or logits.shape[1] != tokens:
+        if not layout.of_each(logits, inputs[0]):
             ends = [self._block([one[:, : at + 1] for one in inputs], replaced) for at in range(tokens)]
-            if any(end.size != ends[0].size or not end.size or end.size % batch for end in ends):
+            joined = layout.side_by_side(ends, batch)
+            if joined is None:
                 return logits
             self.limits |= dict.fromkeys(("future", "prefix"), declaration.LAST)
-            logits = np.stack([end.reshape(batch, end.size // batch) for end in ends], axis=1)
+            logits = joined
         return layout.as_wide_as(logits, ids(self.declared))
 
     def attention(self, query: Array, key: Array, value: Array) -> Array:

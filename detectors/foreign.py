@@ -34,6 +34,8 @@ NORM = "pre-norm without its skip, or post-norm? say --norm pre or post"
 HEADS_ASKED = 3
 """Heads of query, key and value for attention that does not say how many: unlike any other extent."""
 
+APART = "required: a step that leaves the call as it was, such as one on a copy of the model"
+
 HEADS = "how many heads are there? say --heads N"
 
 
@@ -127,7 +129,7 @@ class Foreign(Calls):
             if self.declared.kind == "attention":
                 self.attention(*plain(fixture))
                 return
-            (self.model if self.declared.kind == "model" else self.block)(fixture.x, {})
+            self._plain(fixture)
             self._try_narrow(fixture)
             self._find_roles(fixture)
             self._ask_what_is_open(fixture)
@@ -137,12 +139,23 @@ class Foreign(Calls):
         except GuestError as error:
             self.problem = str(error)
 
+    def _plain(self, fixture: Fixture) -> None:
+        (self.model if self.declared.kind == "model" else self.block)(fixture.x, {})
+
     def _try_again(self, fixture: Fixture) -> None:
         """A call with a mask that hides no padding, and one with a new cache: what cannot be called is no fault."""
         if self.declared.padding:
             self.padded(fixture.x, np.ones(fixture.x.shape[:2], bool))
         if self.described["step"]:
             self.continued([fixture.x])
+            self._try_after_a_step(fixture)
+
+    def _try_after_a_step(self, fixture: Fixture) -> None:
+        """The plain call that succeeded before: a step may leave the subject in another state."""
+        try:
+            self._plain(fixture)
+        except SubjectRaised as error:
+            self.problem = f"after a step the call fails: {error}; {APART}"
 
     def _try_narrow(self, fixture: Fixture) -> None:
         arrays, options = self.laid([fixture.x])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,27 @@ def as_wide_as(logits: Array, vocab: int) -> Array:
         return logits
     missing = max(0, vocab - logits.shape[-1])
     return np.pad(logits[..., :vocab], [(0, 0), (0, 0), (0, missing)])
+
+
+def of_each(output: Array, x: Array) -> bool:
+    """Whether it has an answer for each token of x [batch, token, ...], not for the last one alone."""
+    return output.ndim == 3 and output.shape[1] == x.shape[1]
+
+
+def side_by_side(ends: Sequence[Array], batch: int) -> Array | None:
+    """[batch, token, channel] of answers for the last token of one prefix each; None where they are none."""
+    if any(end.size != ends[0].size or not end.size or end.size % batch for end in ends):
+        return None
+    return np.stack([end.reshape(batch, end.size // batch) for end in ends], axis=1)
+
+
+def prefixes(chunks: Sequence[Array]) -> list[list[Array]]:
+    """The chunks up to each token in turn, the last of them cut there."""
+    return [
+        [*chunks[:number], chunk[:, : at + 1]]
+        for number, chunk in enumerate(chunks)
+        for at in range(chunk.shape[1])
+    ]
 
 
 def parts(value: Array, width: int) -> list[Array]:

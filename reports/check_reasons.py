@@ -18,6 +18,11 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"the step returned a (.*); required: \(output, cache\)",
         r"step 返回 \1；需要两项：output, cache",
     ),
+    (
+        r"after a step the call fails: (.*); required: a step that leaves the call as it was, "
+        r"such as one on a copy of the model",
+        r"step 之后 call 失败：\1；step 不得改变 call，可用模型的一份副本",
+    ),
     (r"one token: there is nothing to pad", "只有一个 token，无从填充"),
     (r"too few tokens: behind padding there is no past", "token 太少：填充之后没有过去"),
     (

@@ -259,3 +259,70 @@ def test_what_a_step_raises_or_refuses_later_is_told_apart() -> None:
         with pytest.raises(GuestError):
             continued_of(made)(CHUNKS)
     assert made.problem == "the step returned a NoneType; required: (output, cache)"
+
+
+def closing(ids: Array, cache: Any) -> Any:
+    """Logits of the last token alone: running means of TABLE, whose sum and count are kept."""
+    rows = TABLE[ids]
+    total, count = rows.sum(axis=1), ids.shape[1]
+    if cache is not None:
+        total, count = total + cache[0], count + cache[1]
+    return total / count, (total, count)
+
+
+@pytest.mark.parametrize("laid", [lambda last: last, lambda last: last[:, None]], ids=["flat", "one token"])
+@pytest.mark.parametrize("model", [running_mean, lambda ids: running_mean(ids)[:, -1]])
+def test_a_step_that_answers_for_the_last_token_alone_is_asked_prefix_by_prefix(
+    model: Any, laid: Any
+) -> None:
+    def last(ids: Array, cache: Any) -> Any:
+        found, cache = closing(ids, cache)
+        return laid(found), cache
+
+    made = held({"kind": "model", "vocab": 7, "call": model, "step": last})
+    assert made.problem == ""
+    tokens = np.array([[1, 2, 3, 4], [4, 5, 6, 0]])
+    found = continued_of(made)([tokens[:, :2], tokens[:, 2:3], tokens[:, 3:]])
+    assert found == pytest.approx(running_mean(tokens), abs=1e-6)
+
+
+def test_every_prefix_starts_with_a_cache_of_its_own_and_is_cut_where_the_chunks_are() -> None:
+    fed: list[Any] = []
+
+    def last(x: Array, cache: Any) -> Any:
+        fed.append((x.shape[1], cache))
+        return x[:, -1:], len(fed)
+
+    made = held({**WIDE, "call": totals, "step": last})
+    fed.clear()
+    assert continued_of(made)([X[:, :2], X[:, 2:]]).tolist() == X.tolist()
+    assert fed == [(2, None), (1, 1), (1, None), (2, None), (2, None), (1, 5)]
+
+
+@pytest.mark.parametrize(
+    "given", [lambda x: x[:, :0], lambda x: np.ones(x.shape[1], "f4"), lambda x: x.sum()]
+)
+def test_what_is_no_answer_of_a_step_is_handed_on_as_it_is(given: Any) -> None:
+    made = held({**WIDE, "call": totals, "step": lambda x, cache: (given(x), 0)})
+    assert continued_of(made)([X[:, :2], X[:, 2:]]).tolist() == given(X[:, :2]).tolist()
+
+
+def test_a_step_after_which_the_call_fails_is_a_problem_and_no_fault() -> None:
+    class Model:
+        ready = False
+
+        def __call__(self, x: Array) -> Array:
+            if self.ready:
+                raise ValueError("a cache needs a mask")
+            return totals(x)
+
+        def step(self, x: Array, cache: Any) -> Any:
+            self.ready = True
+            return step(x, cache)
+
+    model = Model()
+    problem = held({**WIDE, "call": model, "step": model.step}).problem
+    assert problem.startswith("after a step the call fails: ValueError: a cache needs a mask (test_calls.py")
+    assert problem.endswith(
+        "; required: a step that leaves the call as it was, such as one on a copy of the model"
+    )

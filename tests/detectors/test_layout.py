@@ -89,3 +89,32 @@ def test_a_padding_mask_has_the_form_that_was_declared(form: str, row: list[Any]
     found = layout.padding(Declaration(padding_form=form), np.array([[False, True]]))
     assert found.tolist() == [row]
     assert found.dtype == dtype
+
+
+def test_an_output_of_each_token_has_as_many_as_the_input() -> None:
+    ids = np.zeros((2, 3))
+    assert layout.of_each(np.zeros((2, 3, 5)), ids)
+    assert not layout.of_each(np.zeros((2, 1, 5)), ids)
+    assert not layout.of_each(np.zeros((2, 3)), ids)
+
+
+def test_answers_for_the_last_token_stand_side_by_side() -> None:
+    first, second = np.arange(6).reshape(2, 3), 10 + np.arange(6).reshape(2, 1, 3)
+    found = layout.side_by_side([first, second], 2)
+    assert found is not None
+    assert found.tolist() == [[[0, 1, 2], [10, 11, 12]], [[3, 4, 5], [13, 14, 15]]]
+
+
+@pytest.mark.parametrize("shapes", [[(2, 3), (4, 3)], [(2, 0), (2, 0)], [(3,), (3,)]])
+def test_what_is_no_answer_for_one_token_each_does_not(shapes: Any) -> None:
+    assert layout.side_by_side([np.zeros(shape) for shape in shapes], 2) is None
+
+
+def test_prefixes_are_the_chunks_up_to_each_token() -> None:
+    whole = np.arange(6).reshape(2, 3)
+    found = layout.prefixes([whole[:, :2], whole[:, 2:]])
+    assert [[chunk.tolist() for chunk in prefix] for prefix in found] == [
+        [[[0], [3]]],
+        [[[0, 1], [3, 4]]],
+        [[[0, 1], [3, 4]], [[2], [5]]],
+    ]

@@ -434,6 +434,7 @@ SENTENCES = [
     "too few tokens: behind padding there is no past",
     "padding: found 1, required: the name of an argument, such as attention_mask",
     "the step returned a list; required: (output, cache)",
+    f"after a step the call fails: ValueError: no mask; {foreign.APART}",
     "the call returned None; required: an array",
     "the subject did not answer within 2 seconds; a longer --timeout may help",
     "no module named 'x' for /bin/python in /home",
