@@ -76,10 +76,13 @@ class Child:
         for frame in frames:
             write_frame(answers, *frame)
         self.stdin, self.stdout = Pipe(), Pipe(answers.getvalue())
-        self.code, self.waited = code, list[float | None]()
+        self.code, self.waited, self.killed = code, list[float | None](), False
 
     def poll(self) -> int | None:
         return self.code
+
+    def kill(self) -> None:
+        self.killed = True
 
     def wait(self, seconds: float | None = None) -> int:
         self.waited.append(seconds)
