@@ -95,7 +95,7 @@ def _off(x: Array, y: Array, gains: tuple[Array, ...]) -> float:
     else:
         raise NotObservable(UNLIKE)
     along = gain * unit
-    ratio = ((y - bias) * along).sum(axis=-1) / np.square(along).sum(axis=-1)
+    ratio = ((y - bias) * along).sum(axis=-1) / np.square(along).sum(axis=1)
     short = _short(gain, gains) if form is centred else 0.0
     seen = SEEN * (1 + largest(bias) / largest(gain))
     return max(_unexplained(size, ratio, seen), short)

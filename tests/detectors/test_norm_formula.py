@@ -110,6 +110,8 @@ def test_a_gain_that_is_not_known_hides_the_variance() -> None:
     short = np.float32(1 - UNBIASED)
     assert off(layer(root(1e-5), short * GAIN), short * GAIN, GAIN) < 1e-4
     assert off(rms(root(1e-5), short)) < 1e-4
+    small = np.float32(1e-9) * GAIN
+    assert off(layer(unbiased(1e-5), small, np.float32(0)), small) == pytest.approx(UNBIASED)
     # 12 % of the way are too far to be rounding, 8 % may be
     assert off(layer(root(1e-5), np.float32(1 - 0.88 * UNBIASED))) < 1e-4
     assert off(layer(root(1e-5), np.float32(1 - 0.92 * UNBIASED))) == pytest.approx(UNBIASED)
@@ -213,6 +215,15 @@ def test_the_worst_norm_counts_and_one_that_cannot_be_judged_does_not() -> None:
     found = subject(a=layer(root(1e-5)), b=layer(outside(1e-3)), c=lambda x: x)
     assert toy.fired(found, FIXTURE, norm_formula.DETECTOR) == pytest.approx(off(layer(outside(1e-3))))
     assert toy.quiet(subject(c=lambda x: x, a=rms(root(1e-5))), FIXTURE, norm_formula.DETECTOR) < 1e-4
+
+
+def test_a_large_bias_makes_nothing_a_norm() -> None:
+    def nearly(x: Array) -> Array:
+        unit = layer(np.sqrt, 1.0, 0.0)(x.astype("f8"))
+        return np.asarray(unit + 0.01 * unit**2 + 5000)
+
+    with pytest.raises(NotObservable, match=r"no layer norm and no RMS norm"):
+        off(nearly)
 
 
 def test_without_a_norm_that_can_be_judged_there_is_a_reason() -> None:
