@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ class Calls:
 
         A step that answers for the last token alone is asked prefix by prefix, each with a cache of its own.
         """
-        outputs = self._answered("continue", chunks)[1]
+        outputs, chunks = self._stepped(chunks)
         if not all(map(layout.of_each, outputs, chunks)):
             ends = [self._answered("continue", prefix)[1][-1] for prefix in layout.prefixes(chunks)]
             joined = layout.side_by_side(ends, len(chunks[0]))
@@ -81,6 +82,22 @@ class Calls:
             return [x], {}
         keep = masks[0] if masks else np.ones(x.shape[:2], bool)
         return [x, layout.padding(self.declared, keep)], {"keyword": name}
+
+    def misformed(self, x: Array, error: SubjectRaised) -> str:
+        """That a padding mask is taken in another form than the declared one; empty where that is not so."""
+        declared = self.declared
+        if not declared.padding:
+            return ""
+        form, said = ("keep", "keep or hide") if declared.padding_form == "ones" else ("ones", "ones")
+        keep = layout.padding(replace(declared, padding_form=form), np.ones(x.shape[:2], bool))
+        try:
+            self.ask("call", [x, keep], options={"keyword": declared.padding})
+        except (SubjectRaised, GuestError):
+            return ""
+        return (
+            f"it takes no padding mask of the form {declared.padding_form}: {error}; "
+            f"required: --padding-form {said}"
+        )
 
     def _call(self, arrays: Sequence[Array], **more: Any) -> Array:
         """The output of one call."""
@@ -140,6 +157,23 @@ class Calls:
             self.limits |= dict.fromkeys(("future", "prefix"), declaration.LAST)
             logits = joined
         return layout.as_wide_as(logits, ids(self.declared))
+
+    def _stepped(self, chunks: Sequence[Array]) -> tuple[list[Array], Sequence[Array]]:
+        """(outputs, chunks); a step that raises is fed one token at a time, if that helps."""
+        try:
+            return self._answered("continue", chunks)[1], chunks
+        except SubjectRaised as error:
+            whole = np.concatenate(chunks, axis=1)
+            single = np.split(whole, whole.shape[1], axis=1)
+            try:
+                outputs = self._answered("continue", single)[1]
+            except SubjectRaised:
+                raise error from None
+            if not any(known.startswith("its step failed") for known in self.notes):
+                self.notes.append(
+                    f"its step failed on several tokens at once and was given one at a time: {error}"
+                )
+            return outputs, single
 
     def attention(self, query: Array, key: Array, value: Array) -> Array:
         """Values wider than d_k go through in parts: much code takes only as many channels as keys have."""

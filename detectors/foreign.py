@@ -16,6 +16,7 @@ from detectors import declaration, precision, roles
 from detectors.block.skip import LARGE
 from detectors.calls import Calls, ids
 from detectors.declaration import Declaration
+from detectors.errors import NotObservable
 from detectors.fixtures import Extents, Fixture
 from detectors.host import HOME, OURS, GuestError, Host, SubjectRaised
 from detectors.observation import plain
@@ -35,6 +36,8 @@ HEADS_ASKED = 3
 """Heads of query, key and value for attention that does not say how many: unlike any other extent."""
 
 APART = "required: a step that leaves the call as it was, such as one on a copy of the model"
+PADDING_ARGUMENT = "the name of an argument for a padding mask [batch, token]"
+STEP = "a function (x or ids, cache) -> (output, cache)"
 
 HEADS = "how many heads are there? say --heads N"
 
@@ -135,7 +138,9 @@ class Foreign(Calls):
             self._ask_what_is_open(fixture)
             self._try_again(fixture)
         except SubjectRaised as error:
-            self.problem = f"it cannot be called: {error}" if error.no_shape else ""
+            self.problem = (
+                f"it cannot be called: {error}" if error.no_shape else self.misformed(fixture.x, error)
+            )
         except GuestError as error:
             self.problem = str(error)
 
@@ -145,17 +150,32 @@ class Foreign(Calls):
     def _try_again(self, fixture: Fixture) -> None:
         """A call with a mask that hides no padding, and one with a new cache: what cannot be called is no fault."""
         if self.declared.padding:
-            self.padded(fixture.x, np.ones(fixture.x.shape[:2], bool))
+            self._try_padded(fixture)
         if self.described["step"]:
-            self.continued([fixture.x])
-            self._try_after_a_step(fixture)
+            self._try_step(fixture)
 
-    def _try_after_a_step(self, fixture: Fixture) -> None:
-        """The plain call that succeeded before: a step may leave the subject in another state."""
+    def _try_step(self, fixture: Fixture) -> None:
+        """Besides, the plain call that succeeded before: a step may leave the subject in another state."""
+        try:
+            self.continued([fixture.x])
+        except SubjectRaised as error:
+            if error.no_shape:
+                raise GuestError(f"its step cannot be called: {error}; required: {STEP}") from None
         try:
             self._plain(fixture)
         except SubjectRaised as error:
             self.problem = f"after a step the call fails: {error}; {APART}"
+
+    def _try_padded(self, fixture: Fixture) -> None:
+        try:
+            self.padded(fixture.x, np.ones(fixture.x.shape[:2], bool))
+        except SubjectRaised as error:
+            wrong = self.misformed(fixture.x, error)
+            if wrong or error.no_shape:
+                name = self.declared.padding
+                raise GuestError(
+                    wrong or f"it cannot be called with {name}: {error}; required: {PADDING_ARGUMENT}"
+                ) from None
 
     def _try_narrow(self, fixture: Fixture) -> None:
         arrays, options = self.laid([fixture.x])
@@ -226,7 +246,10 @@ class Foreign(Calls):
         }
 
     def _norm(self, name: str, x: Array) -> Array:
-        return self.ask("norm", [x], name=name)[1][0]
+        try:
+            return self.ask("norm", [x], name=name)[1][0]
+        except SubjectRaised as error:
+            raise NotObservable(f"its norm {name} cannot be called by itself: {error}") from None
 
 
 def fixture(declared: Declaration, tokens: int, batch: int = 2, seed: int = 0) -> Fixture:

@@ -15,7 +15,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"no cache is declared; give 'step' beside 'call'", "没有声明缓存；请在 call 之外给出 step"),
     (r"one token: there is nothing to continue with", "只有一个 token，无从续接"),
     (
-        r"the step returned a (.*); required: \(output, cache\)",
+        r"the step returned (.*); required: \(output, cache\)",
         r"step 返回 \1；需要两项：output, cache",
     ),
     (
@@ -23,6 +23,45 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"such as one on a copy of the model",
         r"step 之后 call 失败：\1；step 不得改变 call，可用模型的一份副本",
     ),
+    (
+        r"the step returned None as its cache; required: something else, since None begins another sequence",
+        "step 返回的缓存是 None；需要别的值，因为 None 表示新序列的开始",
+    ),
+    (
+        r"its step failed on several tokens at once and was given one at a time: (.*)",
+        r"一次给多个 token 时 step 失败，因而逐个给出：\1",
+    ),
+    (
+        r"its step cannot be called: (.*); required: a function \(x or ids, cache\) -> \(output, cache\)",
+        r"step 无法调用：\1；需要函数 f(x, cache)，返回 output 与 cache 两项",
+    ),
+    (
+        r"it cannot be called with (\w+): (.*); required: the name of an argument for a padding mask "
+        r"\[batch, token\]",
+        r"带参数 \1 无法调用：\2；需要接受填充遮罩 [batch, token] 的参数名",
+    ),
+    (
+        r"it takes no padding mask of the form (\w+): (.*); required: --padding-form keep or hide",
+        r"它不接受 \1 形式的填充遮罩：\2；请用 --padding-form keep 或 hide",
+    ),
+    (
+        r"it takes no padding mask of the form (\w+): (.*); required: --padding-form ones",
+        r"它不接受 \1 形式的填充遮罩：\2；请用 --padding-form ones",
+    ),
+    (
+        r"'step' has the type (.*); required: a function \(x or ids, cache\) -> \(output, cache\)",
+        r"step 的类型是 \1；需要函数 f(x, cache)，返回 output 与 cache 两项",
+    ),
+    (
+        r"'norms' has the type (.*); required: a mapping of names to functions of x",
+        r"norms 的类型是 \1；需要从名称到 x 的函数的映射",
+    ),
+    (
+        r"the norm (.*) has the type (.*); required: a function x -> y",
+        r"归一化 \1 的类型是 \2；需要函数 x -> y",
+    ),
+    (r"its norm (.*) cannot be called by itself: (.*)", r"归一化 \1 无法单独调用：\2"),
+    (r"norm (.*): the call returned (.*); required: an array.*", r"归一化 \1 返回 \2；需要实数数组"),
     (r"one token: there is nothing to pad", "只有一个 token，无从填充"),
     (r"too few tokens: behind padding there is no past", "token 太少：填充之后没有过去"),
     (

@@ -43,15 +43,26 @@ def invoke(
 
 def continued(subject: Any, chunks: list[Any], options: dict[str, Any]) -> list[Any]:
     """The outputs of the declared step, (x, cache) -> (output, cache), for chunk after chunk as NumPy arrays."""
-    step, cache, outputs = field(subject, "step"), None, []
+    outputs: list[Any] = []
+    step, cache = field(subject, "step"), None
     for chunk in given(chunks, callable_of(subject), options["framework"]):
         with quiet(), undisturbed(options):
             answer = step(chunk, cache)
         if not isinstance(answer, (tuple, list)) or len(answer) != 2:
-            raise Refused(f"the step returned a {type(answer).__name__}; required: (output, cache)")
+            raise Refused(f"the step returned {_named(answer)}; required: (output, cache)")
         cache = answer[1]
+        if cache is None and len(outputs) + 1 < len(chunks):
+            raise Refused(
+                "the step returned None as its cache; required: something else, since None begins another sequence"
+            )
         outputs.append(as_array(chosen(answer[0], None)))
     return outputs
+
+
+def _named(answer: Any) -> str:
+    """What came back in place of a pair."""
+    several = f" of {len(answer)} items" if isinstance(answer, (tuple, list)) else ""
+    return "None" if answer is None else f"a {type(answer).__name__}{several}"
 
 
 def undisturbed(options: dict[str, Any]) -> Any:

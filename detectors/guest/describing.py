@@ -10,6 +10,7 @@ from typing import Any
 from . import norms
 from .calling import writable
 from .loading import required
+from .refusal import Refused
 from .subjects import callable_of, field, framework, torch_module
 
 PARTS_READ = 400
@@ -21,6 +22,7 @@ DEEPEST = 6
 
 def describe(subject: Any, wanted: dict[str, list[str]]) -> dict[str, Any]:
     """Everything the parent decides from. `wanted`: the declared keys, and the attribute names to look for."""
+    _check(subject)
     call = callable_of(subject)
     module = torch_module(call)
     return {
@@ -38,6 +40,28 @@ def describe(subject: Any, wanted: dict[str, list[str]]) -> dict[str, Any]:
         "blocks": list(_repeated(module)),
         "norms": norms.named(subject),
     }
+
+
+def _check(subject: Any) -> None:
+    """Raises Refused for a declared `step` or `norms` that nothing could be done with.
+
+    An object's attribute of that name may be something of its own; in a mapping every key was meant.
+    """
+    said = subject if isinstance(subject, Mapping) else {}
+    held = said.get("norms")
+    held = {} if held is None else held
+    if not isinstance(held, Mapping):
+        raise Refused(
+            f"'norms' has the type {type(held).__name__}; required: a mapping of names to functions of x"
+        )
+    _callable("'step'", said.get("step"), "(x or ids, cache) -> (output, cache)")
+    for name, norm in held.items():
+        _callable(f"the norm {name!r}", norm, "x -> y")
+
+
+def _callable(what: str, value: Any, form: str) -> None:
+    if value is not None and not callable(value):
+        raise Refused(f"{what} has the type {type(value).__name__}; required: a function {form}")
 
 
 def _declared(subject: Any, names: list[str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from .calling import invoke, quiet
 from .conversion import as_array, chosen, given
 from .loading import required
+from .refusal import Refused
 from .subjects import callable_of, field, torch_module
 
 
@@ -93,4 +94,8 @@ def normed(subject: Any, name: str, x: Any, options: dict[str, Any]) -> Any:
     """What one norm gives for x [batch, token, channel], as a NumPy array."""
     inputs = given([x], callable_of(subject), options["framework"])
     with quiet():
-        return as_array(chosen(invoke(_norm(subject, name), inputs, None, {}, options), None))
+        output = invoke(_norm(subject, name), inputs, None, {}, options)
+    try:
+        return as_array(chosen(output, None))
+    except Refused as error:
+        raise Refused(f"norm {name}: {error}") from None

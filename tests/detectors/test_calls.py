@@ -82,9 +82,58 @@ def test_the_first_padded_call_hides_nothing() -> None:
 
 
 def test_a_name_that_the_call_does_not_know_is_a_problem_and_no_fault() -> None:
-    assert held(lambda x: x, padding="pad", **WIDE).problem.startswith("it cannot be called: TypeError")
+    problem = held(lambda x: x, padding="pad", **WIDE).problem
+    assert problem.startswith("it cannot be called with pad: TypeError: ")
+    assert problem.endswith("; required: the name of an argument for a padding mask [batch, token]")
     assert held(lambda x: x, **WIDE).problem == ""
     assert held(lambda x: x, **WIDE).subject("it").padded is None
+
+
+def only(kind: str) -> Callable[[Array, Any], Array]:
+    def call(x: Array, pad: Any = None) -> Array:
+        if pad is not None and pad.dtype.kind != kind:
+            raise ValueError(f"not {pad.dtype}")
+        assert pad is None or np.all(pad == 1)
+        return x
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("form", "kind", "found", "right"),
+    [("keep", "i", "bool", "ones"), ("hide", "i", "bool", "ones"), ("ones", "b", "int64", "keep or hide")],
+)
+@pytest.mark.parametrize("required", [True, False])
+def test_a_mask_of_another_form_than_the_declared_one_is_a_problem_and_no_fault(
+    form: str, kind: str, found: str, right: str, required: bool
+) -> None:
+    call = only(kind)
+    made = held((lambda x, pad: call(x, pad)) if required else call, padding="pad", padding_form=form, **WIDE)
+    assert made.problem.startswith(f"it takes no padding mask of the form {form}: ValueError: not {found}")
+    assert made.problem.endswith(f"; required: --padding-form {right}")
+
+
+def test_a_mask_that_is_taken_in_no_form_is_a_fault() -> None:
+    made = held(only("f"), padding="pad", **WIDE)
+    assert made.problem == ""
+    with pytest.raises(SubjectRaised, match="not bool"):
+        padded_of(made)(X, KEEP)
+
+
+def test_a_mask_may_be_refused_in_every_form() -> None:
+    def call(x: Array, pad: Any = None) -> Any:
+        if pad is not None and pad.dtype.kind == "b":
+            raise ValueError("no")
+        return x if pad is None else None
+
+    assert held(call, padding="pad", **WIDE).problem == ""
+
+
+def test_padding_says_nothing_of_a_call_that_fails_without_it() -> None:
+    def call(x: Array) -> Array:
+        raise ValueError("shape")
+
+    assert held(call, **WIDE).problem == ""
 
 
 def test_padded_sequences_that_there_is_no_room_for_go_through_in_parts() -> None:
@@ -196,7 +245,21 @@ def test_the_chunks_cross_in_one_request() -> None:
 
 def test_without_a_step_there_is_no_cache() -> None:
     assert held({**WIDE, "call": totals}).subject("it").continued is None
-    assert held({**WIDE, "call": totals, "step": 3}).subject("it").continued is None
+    assert held({**WIDE, "call": totals, "step": None}).subject("it").continued is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("step", 3, "'step' has the type int; required: a function (x or ids, cache) -> (output, cache)"),
+        ("norms", [totals], "'norms' has the type list; required: a mapping of names to functions of x"),
+        ("norms", {"a": 3}, "the norm 'a' has the type int; required: a function x -> y"),
+    ],
+)
+def test_what_is_declared_and_of_no_use_is_refused(key: str, value: Any, said: str) -> None:
+    with pytest.raises(GuestError) as refused:
+        held({**WIDE, "call": totals, key: value})
+    assert str(refused.value) == said
 
 
 def test_the_main_result_of_a_step_is_taken_from_what_it_gives() -> None:
@@ -213,7 +276,7 @@ def test_the_logits_of_a_model_are_as_wide_as_its_vocabulary(width: int) -> None
     made = held(
         {
             "kind": "model", "vocab": 7, "call": lambda ids: TABLE[ids],
-            "step": lambda ids, cache: (np.ones((*ids.shape, width), "f4"), None),
+            "step": lambda ids, cache: (np.ones((*ids.shape, width), "f4"), 0),
         }
     )  # fmt: skip
     found = continued_of(made)([np.array([[1, 2]]), np.array([[3]])])
@@ -225,8 +288,10 @@ def test_the_logits_of_a_model_are_as_wide_as_its_vocabulary(width: int) -> None
     ("wrong", "problem"),
     [
         (lambda x, cache: x, "the step returned a ndarray; required: (output, cache)"),
-        (lambda x, cache: (x, 1, 2), "the step returned a tuple; required: (output, cache)"),
-        (lambda x: x, "it cannot be called: TypeError"),
+        (lambda x, cache: None, "the step returned None; required: (output, cache)"),
+        (lambda x, cache: (x, 1, 2), "the step returned a tuple of 3 items; required: (output, cache)"),
+        (lambda x, cache: [x], "the step returned a list of 1 items; required: (output, cache)"),
+        (lambda x: x, "its step cannot be called: TypeError"),
     ],
 )
 def test_a_step_that_is_none_is_a_problem_and_no_fault(wrong: Any, problem: str) -> None:
@@ -258,7 +323,7 @@ def test_what_a_step_raises_or_refuses_later_is_told_apart() -> None:
     for _ in range(2):
         with pytest.raises(GuestError):
             continued_of(made)(CHUNKS)
-    assert made.problem == "the step returned a NoneType; required: (output, cache)"
+    assert made.problem == "the step returned None; required: (output, cache)"
 
 
 def closing(ids: Array, cache: Any) -> Any:
@@ -326,3 +391,40 @@ def test_a_step_after_which_the_call_fails_is_a_problem_and_no_fault() -> None:
     assert problem.endswith(
         "; required: a step that leaves the call as it was, such as one on a copy of the model"
     )
+
+
+def test_a_cache_of_none_would_begin_another_sequence() -> None:
+    made = held({**WIDE, "call": totals, "step": lambda x, cache: (x, None)})
+    assert made.problem == ""
+    assert continued_of(made)([X]).tolist() == X.tolist()  # nothing follows
+    with pytest.raises(GuestError, match="None as its cache; required: something else, since None begins"):
+        continued_of(made)(CHUNKS[:2])
+
+
+def test_a_step_that_takes_one_token_at_a_time_gets_them_so() -> None:
+    def single(x: Array, cache: Any) -> Any:
+        if x.shape[1] > 1:
+            raise ValueError("one at a time")
+        return step(x, cache)
+
+    made = held({**WIDE, "call": totals, "step": single})
+    for chunks in ([X[:, :2], X[:, 2:]], [X]):
+        assert continued_of(made)(chunks) == pytest.approx(totals(X), abs=1e-6)
+    (note,) = made.notes
+    said = "its step failed on several tokens at once and was given one at a time: ValueError: one at a time"
+    assert note.startswith(said)
+
+
+def test_a_step_that_fails_either_way_fails_as_it_did_first() -> None:
+    def fails(x: Array, cache: Any) -> Any:
+        raise ValueError(f"{x.shape[1]} tokens")
+
+    made = held({**WIDE, "call": totals, "step": fails})
+    assert made.notes == []
+    with pytest.raises(SubjectRaised, match="ValueError: 3 tokens"):
+        continued_of(made)([X])
+
+
+def test_a_step_with_other_arguments_is_told_what_it_should_take() -> None:
+    problem = held({**WIDE, "call": totals, "step": lambda x: x}).problem
+    assert problem.endswith("; required: a function (x or ids, cache) -> (output, cache)")

@@ -9,7 +9,7 @@ import pytest
 
 from detectors import foreign
 from detectors.foreign import Foreign
-from detectors.host import SubjectRaised
+from detectors.host import GuestError, SubjectRaised
 from detectors.subject import Norm
 from detectors.testing import NO_TARGET, Here, check_subject
 
@@ -172,3 +172,20 @@ def test_norms_that_cannot_be_reached_leave_the_rest_as_it_is() -> None:
 
     host = Raises(Twice(nn.LayerNorm(16), nn.Identity()))
     assert Foreign(host, foreign.load(host, NO_TARGET), BLOCK).subject("it").norms == {}
+
+
+def test_a_norm_that_raises_by_itself_is_not_judged() -> None:
+    def norm(x: Any) -> Any:
+        raise ValueError("no room")
+
+    held = {**BLOCK, "call": lambda x: x, "norms": {"ln": norm}}
+    one = check_subject(held).finding("norm_formula")
+    assert one.verdict == "not observable"
+    assert one.reason.startswith("its norm ln cannot be called by itself: ValueError: no room")
+
+
+def test_a_norm_that_gives_no_array_is_refused_by_its_name() -> None:
+    norms = found({**BLOCK, "call": lambda x: x, "norms": {"ln": lambda x: None}})
+    with pytest.raises(GuestError) as refused:
+        norms["ln"].call(np.ones((2, 3, 16)))
+    assert str(refused.value) == "norm ln: the call returned None; required: an array"
