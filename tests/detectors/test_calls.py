@@ -130,8 +130,10 @@ def test_a_mask_may_be_refused_in_every_form() -> None:
 
 
 def test_padding_says_nothing_of_a_call_that_fails_without_it() -> None:
-    def call(x: Array) -> Array:
-        raise ValueError("shape")
+    def call(x: Array, other: Any = None) -> Array:
+        if other is None:
+            raise ValueError("shape")
+        return x
 
     assert held(call, **WIDE).problem == ""
 
