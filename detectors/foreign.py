@@ -120,7 +120,9 @@ class Foreign(Calls):
         except (SubjectRaised, GuestError):
             return []
         if not found:
-            self.notes.append("its blocks are handed more than x; they were not examined by themselves")
+            self.notes.append(
+                "none of its repeated parts is a block that takes x alone; none was examined by itself"
+            )
         return found
 
     # --- first looks ---------------------------------------------------------------------------------------------

@@ -171,8 +171,8 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"one call in (\w+) itself gave finite numbers", r"直接用 \1 调用一次，得到的全是有限值"),
     (r"in its own (\w+)", r"使用它自己的 \1 时"),
     (
-        r"its blocks are handed more than x; they were not examined by themselves",
-        "它的 block 除 x 外还接受别的输入，没有单独检查",
+        r"none of its repeated parts is a block that takes x alone; none was examined by itself",
+        "重复的部分中没有只接受 x 的 block，因而没有单独检查",
     ),
     (r"it cannot be built: (.*)", r"无法构造：\1"),
     (r"there is no file (.*)", r"文件 \1 不存在"),

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .calling import invoke, quiet
+from .calling import invoke, quiet, undisturbed
 from .conversion import given
 from .subjects import callable_of, torch_module
+
+ROUNDED = 1e-5
+"""What another token may change by rounding, relative to the output."""
 
 
 def part(subject: Any, name: str) -> Any:
@@ -17,9 +20,10 @@ def part(subject: Any, name: str) -> Any:
 def alone(subject: Any, names: list[str], arrays: list[Any], options: dict[str, Any]) -> list[str]:
     """Those of the names that one call of the model runs with x [batch, token, channel] and nothing else.
 
-    A block that is handed a mask or positions besides behaves differently when it is called without them.
+    A block that is handed a mask or positions besides behaves differently when it is called without them. Lists of
+    norms or of feed-forward networks hold no blocks: nothing in them lets one token matter to another.
     """
-    module, seen = torch_module(callable_of(subject)), dict[str, bool]()
+    module, seen = torch_module(callable_of(subject)), dict[str, Any]()
     handles = [_watch(module.get_submodule(name), name, seen) for name in names]
     try:
         with quiet():
@@ -27,16 +31,34 @@ def alone(subject: Any, names: list[str], arrays: list[Any], options: dict[str, 
     finally:
         for handle in handles:
             handle.remove()
-    return [name for name in names if seen.get(name)]
+    with quiet(), undisturbed(options):
+        alone = [(name, module.get_submodule(name)) for name in names if seen.get(name) is not None]
+        return [name for name, block in alone if _deep(block) or _mixes(block, seen[name])]
 
 
-def _watch(block: Any, name: str, seen: dict[str, bool]) -> Any:
+def _deep(block: Any) -> bool:
+    """Whether its parts have parts: with attention in it of its own, it is a block even where that mixes nothing."""
+    return any(True for part in block.children() for _ in part.children())
+
+
+def _mixes(block: Any, x: Any) -> bool:
+    """Whether the first or the last token of x matters to any other."""
+    whole, (first, last) = _main(block(x)), (x.clone(), x.clone())
+    first[:, 0], last[:, -1] = x[:, 0].flip(-1), x[:, -1].flip(-1)
+    apart = (_main(block(first)) - whole)[:, 1:], (_main(block(last)) - whole)[:, :-1]
+    return not all(float(one.abs().max()) <= ROUNDED * float(whole.abs().max()) for one in apart)
+
+
+def _main(output: Any) -> Any:
+    return output[0] if isinstance(output, (tuple, list)) and output else output
+
+
+def _watch(block: Any, name: str, seen: dict[str, Any]) -> Any:
     def note(module: Any, positional: Any, keywords: Any, output: Any) -> None:
         inputs = [value for value in [*positional, *keywords.values()] if _says_something(value)]
-        first = output[0] if isinstance(output, (tuple, list)) and output else output
         whole = len(inputs) == 1 and getattr(inputs[0], "ndim", 0) == 3
-        fits = whole and getattr(first, "shape", None) == inputs[0].shape
-        seen[name] = seen.get(name, True) and fits
+        fits = whole and getattr(_main(output), "shape", None) == inputs[0].shape
+        seen[name] = inputs[0] if fits and seen.get(name, inputs) is not None else None
 
     return block.register_forward_hook(note, with_kwargs=True)
 

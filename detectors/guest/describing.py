@@ -112,15 +112,20 @@ def _has_embedding(module: Any) -> bool:
 
 
 def _repeated(module: Any) -> Iterator[str]:
-    """Names of the first items of lists whose items are modules of one class, the outermost lists only."""
+    """Names of the first items of lists whose items are modules of one class, the outermost lists only.
+
+    Lists of one length side by side, as of norms and of attentions, hold the parts of blocks and no blocks.
+    """
     if module is None:
         return
     holders = (sys.modules["torch"].nn.ModuleList, sys.modules["torch"].nn.Sequential)
     inside: list[str] = []
+    found: dict[tuple[str, int], list[str]] = {}
     for name, part in module.named_modules():
         if name.count(".") > DEEPEST or any(name.startswith(outer) for outer in inside):
             continue
         items = list(part) if name and isinstance(part, holders) else []
         if items and len({type(item) for item in items}) == 1:
             inside.append(name + ".")
-            yield name + ".0"
+            found.setdefault((name.rpartition(".")[0], len(items)), []).append(name + ".0")
+    yield from (beside[0] for beside in found.values() if len(beside) == 1)

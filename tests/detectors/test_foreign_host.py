@@ -283,7 +283,9 @@ def test_blocks_that_take_more_than_x_are_noted() -> None:
     host = Elsewhere(one_hot, blocks=lambda header, arrays: ({"blocks": []}, []))
     made = held(host, MODEL)
     assert made.blocks() == []
-    assert made.notes == ["its blocks are handed more than x; they were not examined by themselves"]
+    assert made.notes == [
+        "none of its repeated parts is a block that takes x alone; none was examined by itself"
+    ]
 
 
 @pytest.mark.parametrize("error", [SubjectRaised("ValueError: no"), GuestError("lost")])

@@ -127,6 +127,53 @@ class Library(nn.Module):
 
 def post(): return nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
 
+class Listed(GPT):
+    """Its blocks are spread over lists of their parts."""
+    def __init__(self, config=Config):
+        super().__init__()
+        width = config.n_embd
+        self.attentions = nn.ModuleList([Attention(config) for _ in self.h])
+        self.norms = nn.ModuleList([nn.LayerNorm(width) for _ in self.h])
+        self.mlps = nn.ModuleList([nn.Sequential(nn.Linear(width, width), nn.GELU()) for _ in self.h])
+        del self.h
+    def forward(self, idx):
+        x = self.wte(idx) + self.wpe(torch.arange(idx.shape[1]))
+        for attention, norm, mlp in zip(self.attentions, self.norms, self.mlps):
+            x = x + attention(norm(x))
+            x = x + mlp(x)
+        return self.head(x)
+
+class Edged(Listed):
+    """One list of each, of different lengths: none is beside another that could be its other part."""
+    def __init__(self, config=Config):
+        super().__init__(config)
+        self.norms.append(nn.LayerNorm(config.n_embd))
+        self.mlps.extend([self.mlps[0], self.mlps[0]])
+
+class Untransposed(Attention):
+    """Heads attend to each other: no token matters to another one."""
+    def forward(self, x):
+        q, k, v = (part.view(*x.shape[:2], self.n_head, -1) for part in self.qkv(x).split(x.shape[2], 2))
+        return self.proj(F.scaled_dot_product_attention(q, k, v).reshape(x.shape))
+
+def apart(): return GPT(Config, Untransposed)
+
+class Reading(nn.Module):
+    """A part in which either end of the tokens can be heard, or neither, or where nothing is a number."""
+    def __init__(self, source, hole=0.0):
+        super().__init__()
+        self.source, self.hole, self.own = source, hole, nn.Linear(16, 16)
+    def forward(self, x):
+        heard = 0 if self.source is None else x[:, [self.source]]
+        return self.own(x + heard + self.hole), None
+
+class Heard(GPT):
+    def __init__(self, *given):
+        super().__init__()
+        self.h = nn.ModuleList([Reading(*given)])
+    def forward(self, idx):
+        return self.head(self.h[0](self.wte(idx))[0])
+
 class Deaf(GPT):
     """Takes a padding mask and ignores it."""
     def forward(self, idx, attention_mask=None):
@@ -193,8 +240,29 @@ def test_blocks_that_a_model_hands_a_mask_are_not_examined_without_it() -> None:
     subject, answer = here("Library")
     assert (answer.verdict, [one.fault for one in answer.unseen]) == ("undecided", ["residual_shape"])
     assert subject.blocks() == []
-    assert subject.notes == ["its blocks are handed more than x; they were not examined by themselves"]
+    assert subject.notes == [
+        "none of its repeated parts is a block that takes x alone; none was examined by itself"
+    ]
     assert here("GPT")[0].blocks() == ["h.0"]
+
+
+def test_lists_of_the_parts_of_blocks_hold_no_blocks() -> None:
+    subject, answer = here("Listed")
+    assert answer.verdict == "undecided"
+    assert (subject.described["blocks"], subject.notes) == ([], [])
+    subject, _ = here("Edged")
+    assert subject.described["blocks"] == ["attentions.0", "norms.0", "mlps.0"]
+    assert subject.blocks() == ["attentions.0"]
+    assert here("apart")[0].blocks() == ["h.0"]
+
+
+@pytest.mark.parametrize(
+    ("given", "found"), [((0,), True), ((-1,), True), ((None,), False), ((None, float("nan")), True)]
+)
+def test_a_part_in_which_no_token_matters_to_another_is_no_block(given: Any, found: bool) -> None:
+    host = Here(NAMESPACE["Heard"](*given))
+    subject = Foreign(host, foreign.load(host, NO_TARGET), {})
+    assert subject.blocks() == (["h.0"] if found else [])
 
 
 def test_faults_that_a_model_hides_are_looked_for_in_its_block(tmp_path: Path) -> None:
