@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from detectors.checking import BROKEN, FRAGILE, SOUND, UNDECIDED, Checked, Finding, holes, smallest
+from detectors.checking import BROKEN, FRAGILE, SOUND, UNDECIDED, Checked, Finding
 from detectors.declaration import Declaration
 from detectors.diagnosis import Candidate
 from detectors.fixtures import Fixture
+from detectors.witnesses import holes, smallest
 from faults import relatives
 from faults.model import Fault, Text
 

@@ -181,8 +181,9 @@ RELATIVES: tuple[Relative, ...] = (
     Relative(
         "norm_differs",
         {
-            "en": "a norm does not divide by sqrt(var + eps): eps is outside the root, or the variance unbiased",
-            "zh": "归一化的除数不是 sqrt(var + eps)：eps 在根号外，或用了无偏方差",
+            "en": "a norm does not divide by sqrt(var + eps): eps is outside the root, the variance unbiased, "
+            "or taken over tokens too",
+            "zh": "归一化的除数不是 sqrt(var + eps)：eps 在根号外、用了无偏方差，或连 token 轴也算在内",
         },
         {
             "en": "write (x - mean) / sqrt(var + eps) over the channels, with var the mean of the squares",

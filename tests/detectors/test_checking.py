@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from detectors import checking
-from detectors.checking import Checked, check, holes, smallest, verdict
+from detectors.checking import Checked, check, verdict
 from detectors.diagnosis import Expected
 from detectors.errors import DetectorError
 from detectors.fixtures import Fixture
 from detectors.host import SubjectRaised
 from detectors.subject import CLAIMS, Subject
+from detectors.witnesses import holes, smallest
 from tests.detectors import toy
 
 FIXTURES = [Fixture(replace(toy.EXTENTS, tokens=tokens), seed=1) for tokens in (3, 6)]

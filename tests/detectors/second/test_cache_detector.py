@@ -73,6 +73,14 @@ def test_a_step_that_fails_breaks_the_contract(sample: Fixture) -> None:
     assert toy.fired(stepping(raises), sample, cache.DETECTOR) == np.inf
 
 
+def test_a_step_that_gives_no_number_differs_without_bound(sample: Fixture) -> None:
+    def empty(x: Array, kept: Any) -> tuple[Array, Any]:
+        found, new = right(x, kept)
+        return (found if kept is None else found * np.nan), new
+
+    assert toy.fired(stepping(empty), sample, cache.DETECTOR) == np.inf
+
+
 @pytest.mark.parametrize(("tokens", "first"), [(2, 1), (3, 1), (5, 2), (9, 4)])
 def test_the_first_half_is_fed_at_once_and_then_token_by_token(tokens: int, first: int) -> None:
     fixture, fed = Fixture(replace(toy.EXTENTS, tokens=tokens), 0), []
