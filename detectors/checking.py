@@ -250,11 +250,16 @@ def _merged(
 
 
 def _telling(findings: Sequence[Finding]) -> Sequence[Finding]:
-    """Those that say which defect it is; `shape` counts the failures of second calls as well, and extremes do not
-    explain them."""
+    """Those that say which defect it is: second calls fail too where a single one is wrong, and `shape` counts that.
+
+    Extremes do not explain a second call.
+    """
     single = [finding for finding in findings if finding.detector.needs not in SECONDARY]
     broken = {finding.detector.name for finding in single if finding.verdict == BROKEN}
-    return single if broken - EXTREMES - {"shape"} else findings
+    if not broken - EXTREMES - {"shape"}:
+        return findings
+    failed = any(finding.value == np.inf for finding in findings if finding.detector.needs in SECONDARY)
+    return [finding for finding in single if not (failed and finding.detector.name == "shape")]
 
 
 def _named(

@@ -114,10 +114,23 @@ def test_what_second_calls_show_says_nothing_where_a_single_call_is_wrong() -> N
     wrong = replace(leaky(), padded=mixing, continued=raising)
     found = check(wrong, FIXTURES, [LEAK], relatives=[PADDED, FAILING])
     assert {"future", "padding", "cache", "shape"} <= {finding.detector.name for finding in found.broken}
-    # two of the signs of a leak, a failed call besides, and a pattern: (1 + 0.5 + 1.5) / (3 + 2)
     assert found.named == ("leak",)
-    assert found.candidates[0].distance == pytest.approx(0.4)
+    assert found.candidates[0].distance == check(leaky(), FIXTURES, [LEAK]).candidates[0].distance == 0
     assert check(sound(padded=mixing), FIXTURES, [LEAK], relatives=[PADDED]).named == ("padded",)
+
+
+def test_a_single_call_that_fails_besides_counts_where_no_second_one_failed() -> None:
+    def failing(x: Any, weights: Any) -> Any:
+        if len(x) > 2 and len(x) % 2:
+            raise ValueError("no room")
+        return x + np.tanh(x.mean(axis=1, keepdims=True))
+
+    wrong = replace(leaky(), call=failing)
+    # two of the signs of a leak, a failed call besides, and a pattern: (1 + 0.5 + 1.5) / (3 + 2)
+    for padded, distance in ((mixing, 0.4), (raising, 0)):
+        found = check(replace(wrong, padded=padded), FIXTURES, [LEAK])
+        assert {"future", "padding", "shape"} <= {finding.detector.name for finding in found.broken}
+        assert found.candidates[0].distance == pytest.approx(distance)
 
 
 def test_a_failed_second_call_is_named_by_what_failed() -> None:
