@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from detectors.catalogue import BY_NAME
+from detectors.catalogue import DETECTORS
 from detectors.examination import Examination, examine
 from detectors.fixtures import DTYPES, NORMS, Extents, Fixture
 from detectors.subject import Subject
@@ -44,7 +44,7 @@ def test_sound_code_is_quiet_on_a_thousand_fixtures(name: str, many: tuple[Fixtu
 
 def expected_measurements(fixtures: tuple[Fixture, ...]) -> Counter[str]:
     """Quiet must not mean unseen: every detector measures every fixture, but for two that need extents above 1."""
-    counts = Counter(dict.fromkeys(BY_NAME, len(fixtures)))
+    counts = Counter({detector.name: len(fixtures) for detector in DETECTORS})
     counts["batch"] = sum(fixture.extents.batch > 1 for fixture in fixtures)
     counts["isolation"] = sum(fixture.extents.kv_heads > 1 for fixture in fixtures)
     return counts
