@@ -36,9 +36,8 @@ class BlockTrace:
     x: FloatArray
     parameters: Parameters
     config: BlockConfig
-    norm_inputs: Mapping[
-        str, FloatArray
-    ]  # what normalisations "1" and "2" read; one that was left out has none
+    # What normalisations "1" and "2" read; one that was left out has none.
+    norm_inputs: Mapping[str, FloatArray]
     self_attention: SelfAttentionTrace
     feed_forward: FeedForwardTrace
     y: FloatArray

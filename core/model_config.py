@@ -62,7 +62,7 @@ def init_model(
     first, *others = map(int, seeds)
     random = np.random.default_rng(first)
     values = {role: _initial(role, shape, random, spread) for role, shape in outer_shapes(config).items()}
-    for layer, own in zip(range(config.layers), others, strict=True):
+    for layer, own in enumerate(others):
         block = block_config.init_block(config.width, config.block, seed=own, jitter=spread)
         values |= {block_role(layer, role): array for role, array in block.items()}
     return Parameters({role: array.astype(number_type) for role, array in values.items()})

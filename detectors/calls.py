@@ -124,6 +124,11 @@ class Calls:
             notes.append(f"the output is {answer['half']}; thresholds were widened to what it can hold")
         self.notes += [note for note in notes if note not in self.notes]
 
+    def _note_once(self, beginning: str, rest: str) -> None:
+        """Whatever the rest is, one note with this beginning is enough."""
+        if not any(known.startswith(beginning) for known in self.notes):
+            self.notes.append(beginning + rest)
+
     def _block(self, inputs: Sequence[Array], replaced: Mapping[str, Array]) -> Array:
         places = {role: self.places[role] for role in replaced}
         arrays, options = self.laid(inputs)
@@ -143,8 +148,7 @@ class Calls:
             outputs = [self._block([one[own] for one in inputs], replaced) for own in layout.few(count)]
         except SubjectRaised:
             raise error from None
-        if not any(known.startswith("it failed on") for known in self.notes):
-            self.notes.append(f"it failed on {count} sequences at once and was given few at a time: {error}")
+        self._note_once("it failed on", f" {count} sequences at once and was given few at a time: {error}")
         return np.concatenate(outputs)
 
     def _model(self, inputs: Sequence[Array], replaced: Mapping[str, Array]) -> Array:
@@ -169,10 +173,9 @@ class Calls:
                 outputs = self._answered("continue", single)[1]
             except SubjectRaised:
                 raise error from None
-            if not any(known.startswith("its step failed") for known in self.notes):
-                self.notes.append(
-                    f"its step failed on several tokens at once and was given one at a time: {error}"
-                )
+            self._note_once(
+                "its step failed", f" on several tokens at once and was given one at a time: {error}"
+            )
             return outputs, single
 
     def attention(self, query: Array, key: Array, value: Array) -> Array:

@@ -45,7 +45,6 @@ DETECTORS: tuple[Detector, ...] = tuple(
         shape,
     )
 )  # fmt: skip
-
 """Those of single calls: all that a reference block shows."""
 
 SECOND = (padding.DETECTOR, padded_reach.DETECTOR, padded_rows.DETECTOR, cache.DETECTOR)

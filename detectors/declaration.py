@@ -49,10 +49,10 @@ class Declaration:
     head, token, channel] or "bthc". order: of query, key and value, e.g. "kqv". mask: how the caller passes one, as
     fourth argument: "none", "additive", "keep" (True may be seen) or "hide" (True may not). padding: the argument by
     whose name a padding mask [batch, token] is passed; padding_form: "keep" (True for real tokens), "hide" (True for
-    padding) or "ones" (integers, 1 for real tokens). window: keys seen, the
-    own included; 0 for all. cached: whether attention takes fewer queries than keys, the last ones, as when keys
-    come from a cache; not asked for unless it is said. design: one or several, with commas, of "sequential",
-    "parallel" (both branches read x), "sandwich" (norms on both sides of a branch), "scaled" (residual branches),
+    padding) or "ones" (integers, 1 for real tokens). window: keys seen, the own included; 0 for all. cached: whether
+    attention takes fewer queries than keys, the last ones, as when keys come from a cache; not asked for unless it is
+    said. design: one or several, with commas, of "sequential", "parallel" (both branches read x), "sandwich" (norms on
+    both sides of a branch), "scaled" (residual branches),
     "sink" (weights that need not sum to 1), "qk_norm" (q and k are normalised inside attention). output: index or
     name of the result in a tuple or mapping. framework: of the arrays that the callable takes.
     """

@@ -184,7 +184,7 @@ class Guest:
     def _kill(self) -> None:
         with contextlib.suppress(OSError):  # it is gone already
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.kill()
+        self._process.kill()  # should it lead no group of its own, waiting for it would have no end
 
     def _cause(self) -> str:
         """Why there is no answer: the worker is still waiting for one, or the pipe or the process ended."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .calling import invoke, quiet, undisturbed
-from .conversion import given
-from .subjects import callable_of, torch_module
+from .calling import quiet, undisturbed, watched
+from .subjects import callable_of
 
 ROUNDED = 1e-5
 """What another token may change by rounding, relative to the output."""
@@ -23,14 +22,15 @@ def alone(subject: Any, names: list[str], arrays: list[Any], options: dict[str, 
     A block that is handed a mask or positions besides behaves differently when it is called without them. Lists of
     norms or of feed-forward networks hold no blocks: nothing in them lets one token matter to another.
     """
-    module, seen = torch_module(callable_of(subject)), dict[str, Any]()
-    handles = [_watch(module.get_submodule(name), name, seen) for name in names]
-    try:
-        with quiet():
-            invoke(callable_of(subject), given(arrays, module, options["framework"]), subject, {}, options)
-    finally:
-        for handle in handles:
-            handle.remove()
+    module, seen = callable_of(subject), dict[str, Any]()
+
+    def note(name: str, positional: Any, keywords: Any, output: Any) -> None:
+        inputs = [value for value in [*positional, *keywords.values()] if _says_something(value)]
+        whole = len(inputs) == 1 and getattr(inputs[0], "ndim", 0) == 3
+        fits = whole and getattr(_main(output), "shape", None) == inputs[0].shape
+        seen[name] = inputs[0] if fits and seen.get(name, inputs) is not None else None
+
+    watched(subject, names, arrays, options, note)
     with quiet(), undisturbed(options):
         alone = [(name, module.get_submodule(name)) for name in names if seen.get(name) is not None]
         return [name for name, block in alone if _deep(block) or _mixes(block, seen[name])]
@@ -51,16 +51,6 @@ def _mixes(block: Any, x: Any) -> bool:
 
 def _main(output: Any) -> Any:
     return output[0] if isinstance(output, (tuple, list)) and output else output
-
-
-def _watch(block: Any, name: str, seen: dict[str, Any]) -> Any:
-    def note(module: Any, positional: Any, keywords: Any, output: Any) -> None:
-        inputs = [value for value in [*positional, *keywords.values()] if _says_something(value)]
-        whole = len(inputs) == 1 and getattr(inputs[0], "ndim", 0) == 3
-        fits = whole and getattr(_main(output), "shape", None) == inputs[0].shape
-        seen[name] = inputs[0] if fits and seen.get(name, inputs) is not None else None
-
-    return block.register_forward_hook(note, with_kwargs=True)
 
 
 def _says_something(value: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from . import jax_sites, torch_sites
@@ -63,6 +63,27 @@ def _named(answer: Any) -> str:
     """What came back in place of a pair."""
     several = f" of {len(answer)} items" if isinstance(answer, (tuple, list)) else ""
     return "None" if answer is None else f"a {type(answer).__name__}{several}"
+
+
+def watched(
+    subject: Any, names: list[str], arrays: list[Any], options: dict[str, Any], note: Callable[..., None]
+) -> None:
+    """One call of the torch model; `note(name, positional, keywords, output)` hears of each call of a named part."""
+
+    def watch(name: str) -> Any:
+        def heard(module: Any, positional: Any, keywords: Any, output: Any) -> None:
+            note(name, positional, keywords, output)
+
+        return model.get_submodule(name).register_forward_hook(heard, with_kwargs=True)
+
+    model = callable_of(subject)
+    handles = [watch(name) for name in names]
+    try:
+        with quiet():
+            invoke(model, given(arrays, model, options["framework"]), subject, {}, options)
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 def undisturbed(options: dict[str, Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .calling import invoke, quiet
+from .calling import invoke, quiet, watched
 from .conversion import as_array, chosen, given
 from .loading import required
 from .refusal import Refused
@@ -65,29 +65,20 @@ def _gains(norm: Any, width: int) -> list[Any]:
 
 def _watched(subject: Any, names: list[str], arrays: list[Any], options: dict[str, Any]) -> dict[str, int]:
     module, seen, sizes = callable_of(subject), dict[str, int](), tuple(arrays[0].shape[:2])
-    handles = [_watch(module.get_submodule(name), name, sizes, seen) for name in names]
-    try:
-        with quiet():
-            invoke(module, given(arrays, module, options["framework"]), subject, {}, options)
-    finally:
-        for handle in handles:
-            handle.remove()
-    first: dict[type, str] = {}
-    for name, width in seen.items():
-        if width:
-            first.setdefault(type(module.get_submodule(name)), name)
-    return {name: seen[name] for name in first.values()}
 
-
-def _watch(norm: Any, name: str, sizes: tuple[int, ...], seen: dict[str, int]) -> Any:
-    def note(module: Any, positional: Any, keywords: Any, output: Any) -> None:
+    def note(name: str, positional: Any, keywords: Any, output: Any) -> None:
         shapes = [tuple(getattr(value, "shape", ())) for value in [*positional, *keywords.values()]]
         plain = len(shapes) == 1 and len(shapes[0]) == 3 and shapes[0] == tuple(getattr(output, "shape", ()))
         # With as many channels as tokens nobody could tell the two axes apart.
         fits = plain and shapes[0][:2] == sizes and shapes[0][2] not in sizes
         seen[name] = shapes[0][2] if fits and seen.get(name, 1) else 0
 
-    return norm.register_forward_hook(note, with_kwargs=True)
+    watched(subject, names, arrays, options, note)
+    first: dict[type, str] = {}
+    for name, width in seen.items():
+        if width:
+            first.setdefault(type(module.get_submodule(name)), name)
+    return {name: seen[name] for name in first.values()}
 
 
 def normed(subject: Any, name: str, x: Any, options: dict[str, Any]) -> Any:

@@ -43,7 +43,7 @@ class Tests:
     """
 
     def __init__(self, project: Path, run: finished.Finished) -> None:
-        self.project, self.seconds = project, run.tests
+        self.project = project
         self.breadth = Counter(test for tests in run.reached.values() for test in tests)
         self.users = _users(project, source_files(project))
         self.importers = _users(project, _test_files(project))

@@ -126,52 +126,34 @@ def test_a_trace_is_frozen_and_another_one_is_not_equal() -> None:
         ((2, 3, 4), (1, 1, 3, 4), (1, 1, 3, 4), r"query has shape \(2, 3, 4\), rank 3"),
         ((1, 1, 3, 4), (1, 1, 3), (1, 1, 3, 4), r"key has shape \(1, 1, 3\), rank 3"),
         ((1, 1, 3, 4), (1, 1, 3, 4), (3, 4), r"value has shape \(3, 4\), rank 2"),
-        ((2, 1, 3, 4), (1, 1, 3, 4), (1, 1, 3, 4), "batch sizes differ"),
-        ((1, 1, 3, 4), (1, 1, 3, 4), (2, 1, 3, 4), "batch sizes differ"),
-        ((1, 2, 3, 4), (1, 2, 3, 4), (1, 1, 3, 4), "keys and values differ in heads or tokens"),
-        ((1, 1, 3, 4), (1, 1, 3, 4), (1, 1, 2, 4), "keys and values differ in heads or tokens"),
-        ((1, 1, 3, 4), (1, 1, 3, 5), (1, 1, 3, 4), "queries and keys differ in channels"),
-        ((1, 3, 3, 4), (1, 2, 3, 4), (1, 2, 3, 4), "not a multiple of key heads"),
         ((1, 1, 0, 4), (1, 1, 3, 4), (1, 1, 3, 4), "query is empty"),
     ],
 )
-def test_shapes_that_do_not_fit_are_refused(
+def test_other_ranks_and_empty_arrays_are_refused(
     query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...], found: str
 ) -> None:
     with pytest.raises(CoreError, match=f"{found}.*required"):
         attention.attention(np.ones(query), np.ones(key), np.ones(value))
 
 
+BATCHES = "batch sizes differ: {}; one batch size is required for all three"
+VALUES = "keys and values differ in heads or tokens: {}; one value for each key is required"
+CHANNELS = "queries and keys differ in channels: {}; equal channels are required"
+GROUPS = "query heads are not a multiple of key heads: {}; groups of equal size are required"
+
+
 @pytest.mark.parametrize(
     ("query", "key", "value", "message"),
     [
-        (
-            (2, 1, 3, 4),
-            (1, 1, 3, 4),
-            (1, 1, 3, 4),
-            "batch sizes differ: {}; one batch size is required for all three",
-        ),
-        (
-            (1, 2, 3, 4),
-            (1, 2, 3, 4),
-            (1, 1, 3, 4),
-            "keys and values differ in heads or tokens: {}; one value for each key is required",
-        ),
-        (
-            (1, 1, 3, 4),
-            (1, 1, 3, 5),
-            (1, 1, 3, 4),
-            "queries and keys differ in channels: {}; equal channels are required",
-        ),
-        (
-            (1, 3, 3, 4),
-            (1, 2, 3, 4),
-            (1, 2, 3, 4),
-            "query heads are not a multiple of key heads: {}; groups of equal size are required",
-        ),
+        ((2, 1, 3, 4), (1, 1, 3, 4), (1, 1, 3, 4), BATCHES),
+        ((1, 1, 3, 4), (1, 1, 3, 4), (2, 1, 3, 4), BATCHES),
+        ((1, 2, 3, 4), (1, 2, 3, 4), (1, 1, 3, 4), VALUES),
+        ((1, 1, 3, 4), (1, 1, 3, 4), (1, 1, 2, 4), VALUES),
+        ((1, 1, 3, 4), (1, 1, 3, 5), (1, 1, 3, 4), CHANNELS),
+        ((1, 3, 3, 4), (1, 2, 3, 4), (1, 2, 3, 4), GROUPS),
     ],
 )
-def test_a_refusal_shows_all_three_shapes(
+def test_shapes_that_do_not_fit_are_refused_with_all_three(
     query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...], message: str
 ) -> None:
     with pytest.raises(CoreError) as caught:
