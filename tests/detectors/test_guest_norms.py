@@ -113,6 +113,26 @@ def test_a_norm_is_called_by_itself() -> None:
     assert output == pytest.approx((x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True), abs=1e-3)
 
 
+class Standard(torch.nn.Module):  # type: ignore[misc]
+    """Of any last axis, and used on both."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = StandardNorm()
+
+    def forward(self, x: Any) -> Any:
+        return x + self.norm(self.norm(x.transpose(1, 2)).transpose(1, 2))
+
+
+class StandardNorm(torch.nn.Module):  # type: ignore[misc]
+    def forward(self, x: Any) -> Any:
+        return nn.functional.layer_norm(x, x.shape[-1:])
+
+
+def test_a_norm_that_one_call_of_several_gives_another_layout_is_not_found() -> None:
+    assert found(Standard()) == {}
+
+
 def test_a_norm_of_another_layout_is_not_found() -> None:
     assert found(Twice(Turned(ChannelsFirstNorm()), Turned(nn.BatchNorm1d(16)))) == {}
     assert found(Twice(nn.Unflatten(-1, (4, 4)), nn.Identity())) == {}

@@ -125,6 +125,13 @@ class Library(nn.Module):
         mask = nn.Transformer.generate_square_subsequent_mask(idx.shape[1])
         return self.head(self.enc(self.emb(idx), mask=mask, is_causal=True))
 
+class Repeated(Library):
+    """Its first block runs twice, with a mask and without one."""
+    def forward(self, idx):
+        mask = nn.Transformer.generate_square_subsequent_mask(idx.shape[1])
+        first = self.enc.layers[0]
+        return self.head(first(first(self.emb(idx), mask)))
+
 def post(): return nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
 
 class Listed(GPT):
@@ -244,6 +251,13 @@ def test_blocks_that_a_model_hands_a_mask_are_not_examined_without_it() -> None:
         "none of its repeated parts is a block that takes x alone; none was examined by itself"
     ]
     assert here("GPT")[0].blocks() == ["h.0"]
+
+
+def test_a_block_that_one_call_of_several_hands_a_mask_is_not_examined_without_it() -> None:
+    host = Here(NAMESPACE["Repeated"]())
+    subject = Foreign(host, foreign.load(host, NO_TARGET), {})
+    assert subject.described["blocks"] == ["enc.layers.0"]
+    assert subject.blocks() == []
 
 
 def test_lists_of_the_parts_of_blocks_hold_no_blocks() -> None:
