@@ -19,18 +19,18 @@ def floats(value: ArrayLike, name: str) -> FloatArray:
 
     Raises CoreError when `value` is empty, ragged or not numeric.
     """
-    array = value if isinstance(value, np.ndarray) else _as_array(value, name)
+    array = _as_array(value, name)
     if array.size == 0:
         raise CoreError(
             f"{name} is empty (shape {array.shape}); at least one element is required on each axis"
         )
     if array.dtype.kind == "f":
         return array
-    if array.dtype.kind not in "iub":
+    if array.dtype.kind not in ("i", "u", "b"):
         raise CoreError(
             f"{name} has dtype {array.dtype}; real numbers are required; convert it to float first"
         )
-    return array.astype(np.float64)
+    return np.asarray(array, np.float64)
 
 
 def ranked(value: ArrayLike, name: str, axes: str) -> FloatArray:

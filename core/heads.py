@@ -19,7 +19,7 @@ def split_heads(x: ArrayLike, heads: int) -> FloatArray:
     """
     x = arrays.ranked(x, "x", "batch, token, channel")
     batch, token, width = x.shape
-    heads = _count(heads, "heads")
+    heads = settings.whole(heads, "heads", least=1)
     if width % heads:
         raise CoreError(
             f"width is {width}, heads {heads}; a width divisible by the heads is required; change one"
@@ -52,7 +52,7 @@ def repeat_heads(x: FloatArray, groups: int) -> FloatArray:
     Query head h reads key/value head h // groups. Raises CoreError unless `groups` is a positive integer.
     Source: Ainslie et al. 2023, "GQA", section 2.2.
     """
-    count = _count(groups, "groups")
+    count = settings.whole(groups, "groups", least=1)
     return x if count == 1 else np.repeat(x, count, axis=1)
 
 
@@ -63,8 +63,3 @@ def repeat_heads_backward(grad: FloatArray, groups: int) -> FloatArray:
     batch, head, token, channel = grad.shape
     total: FloatArray = grad.reshape(batch, head // groups, groups, token, channel).sum(axis=2)
     return total
-
-
-def _count(value: int, name: str) -> int:
-    # Three times in every block call: an ordinary int is let through without the full check.
-    return value if type(value) is int and value > 0 else settings.whole(value, name, least=1)

@@ -139,7 +139,7 @@ def _weights(fixture: Fixture) -> dict[str, Array]:
     shapes |= {"1": (width, extents.hidden), "2": (extents.hidden, width)}
     weights: dict[str, Array] = {}
     for role, (rows, columns) in shapes.items():
-        size = rows**-0.5 * (extents.gain if role in "qk" else 1.0)
+        size = rows**-0.5 * (extents.gain if role in ("q", "k") else 1.0)
         weights[f"W{role}"] = frozen(fixture.draw(f"W{role}", rows, columns) * fixture.dtype.type(size))
         weights[f"b{role}"] = frozen(fixture.draw(f"b{role}", columns) * fixture.dtype.type(0.1))
     return weights | _norm_weights(fixture)
@@ -150,7 +150,7 @@ def _norm_weights(fixture: Fixture) -> dict[str, Array]:
     for which in "12":
         away = np.tanh(fixture.draw(f"gain{which}", fixture.extents.width))
         # 0.5 .. 1.5 and never 1: a unit gain makes LayerNorm idempotent and hides a norm applied twice.
-        made[f"gain{which}"] = frozen((1 + np.where(away < 0, -0.1, 0.1) + 0.4 * away).astype(fixture.dtype))
+        made[f"gain{which}"] = frozen((1 + np.copysign(0.1, away) + 0.4 * away).astype(fixture.dtype))
         if fixture.extents.norm_kind == "layer":
             shift = fixture.draw(f"shift{which}", fixture.extents.width) * fixture.dtype.type(0.1)
             made[f"shift{which}"] = frozen(shift)

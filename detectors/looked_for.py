@@ -21,9 +21,10 @@ TELLING: Mapping[str, frozenset[str]] = {
 }
 """The contracts that each fault breaks in the form it is named after: with one of them measured it was looked for."""
 
-ELSEWHERE: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "residual_shape": (("attention", "self_attention"), "a subject of kind {kind} has no residual"),
-    "head_seq_swap": (("attention",), "a subject of kind {kind} is given its heads"),
+ELSEWHERE: Mapping[tuple[str, str], str] = {
+    ("residual_shape", "attention"): "a subject of kind attention has no residual",
+    ("residual_shape", "self_attention"): "a subject of kind self_attention has no residual",
+    ("head_seq_swap", "attention"): "a subject of kind attention is given its heads",
 }
 """Faults that are outside some kinds of subjects, and why."""
 
@@ -48,11 +49,9 @@ def unseen(checked: Checked, heads: int | None) -> dict[str, str]:
 
 def outside(fault: str, checked: Checked) -> str:
     """Why the fault cannot be in the subject at all; empty where it can."""
-    kind = checked.subject.kind
-    kinds, why = ELSEWHERE.get(fault, ((), ""))
-    if kind in kinds:
-        return why.format(kind=kind)
-    return ASSUMED["causal"] if fault in CAUSAL and "causal" not in checked.subject.declares else ""
+    if fault in CAUSAL and "causal" not in checked.subject.declares:
+        return ASSUMED["causal"]
+    return ELSEWHERE.get((fault, checked.subject.kind), "")
 
 
 def shown(findings: Sequence[Finding]) -> bool:

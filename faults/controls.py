@@ -38,12 +38,12 @@ def always(extents: Any) -> bool:
     return True
 
 
-def _variant(name: str, patches: dict[Seam, Any]) -> Variant:
-    return Variant(name, {"en": name, "zh": name}, patches, "heads", Signature(frozenset()), always)
+NOTHING = Signature(frozenset())
+"""A control is no fault: nobody looks for it, and nothing is said of it."""
 
-
-NO_OP = _variant("no_op", dict.fromkeys(SEAMS, unchanged))
-MUST_DIE = _variant("must_die", {Seam("core.attention", "weighted_sum"): disconnected})
+NO_OP = Variant("no_op", {}, dict.fromkeys(SEAMS, unchanged), "", NOTHING, always)
+DISCONNECTED = {Seam("core.attention", "weighted_sum"): disconnected}
+MUST_DIE = Variant("must_die", {}, DISCONNECTED, "", NOTHING, always)
 
 
 def run(fixtures: Sequence[Fixture], healthy: Sequence[Examination]) -> tuple[Control, ...]:

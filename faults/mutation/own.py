@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from statistics import mean
 
@@ -20,6 +22,8 @@ from faults.mutation.settings import Settings
 
 GENERATE = Path(__file__).with_name("generate.py")
 PLUGIN = ("-p", "faults.mutation.injected", "--fault")
+BRIEF = 10.0
+"""Seconds that the test files of one stage may take on what was not changed."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +44,15 @@ class Tests:
     """Which tests to run for a module: those of its own file first, then whatever else reaches it.
 
     breadth: how many functions a test reaches; the one that reaches little besides finds a mutant the soonest.
+    seconds: how long the tests of a file took on what was not changed.
     """
 
     def __init__(self, project: Path, run: finished.Finished) -> None:
         self.project = project
         self.breadth = Counter(test for tests in run.reached.values() for test in tests)
+        self.seconds: dict[str, float] = {}
+        for test, took in run.tests.items():
+            self.seconds[_file(test)] = self.seconds.get(_file(test), 0.0) + took
         self.users = _users(project, source_files(project))
         self.importers = _users(project, _test_files(project))
         self.reached: dict[str, set[str]] = {}
@@ -55,7 +63,8 @@ class Tests:
         """The test file that mirrors the module, or else the narrowest; then every other test that reaches the module
         or one that imports it.
 
-        Last the test files that import one of them: what a test reads of a module is not always a function.
+        What a test reads of a module is not always a function: the test files that import one of them come too, those
+        that take little time before the tests that reach it, the others last.
         """
         modules = (module, *self.users.get(module, ()))
         reaching = {test for name in modules for test in self.reached.get(name, ())}
@@ -63,7 +72,15 @@ class Tests:
         rest = [test for test in reaching if _file(test) not in own]
         ordered = sorted(rest, key=lambda test: (self.breadth[test], test))
         files = {_path(file) for name in modules for file in self.importers.get(name, ())}
-        return tuple(stage for stage in (own, tuple(ordered), tuple(sorted(files - {*own}))) if stage)
+        brief, long = self.parted(files - {*own})
+        return tuple(stage for stage in (own, brief, tuple(ordered), long) if stage)
+
+    def parted(self, files: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The quickest of the test files that take at most `BRIEF` together, and the others."""
+        ordered = sorted(files, key=lambda file: (self.seconds.get(file, 0.0), file))
+        after = [*accumulate(self.seconds.get(file, 0.0) for file in ordered)]
+        brief = bisect_right(after, BRIEF)
+        return tuple(ordered[:brief]), tuple(ordered[brief:])
 
     def narrowest(self, tests: Iterable[str]) -> tuple[str, ...]:
         """The file of those tests whose own reach the least, on average; none without tests."""

@@ -35,6 +35,9 @@ OPTIONS = ("-q", "--tb=line", "--assert=plain", "--continue-on-collection-errors
 TEMPORARY = "PYTEST_DEBUG_TEMPROOT"
 """Where pytest puts `tmp_path`: a folder of each child's own, beside the copy of the project."""
 
+UNLOADED = "while loading conftest"
+"""What pytest prints when a conftest raises. It ends as after a wrong command line, but no other program does that."""
+
 TAIL = 2000
 """Characters kept of what a crashed run printed."""
 
@@ -133,12 +136,14 @@ def child(tests: Sequence[str], arguments: Sequence[str], seconds: float) -> dic
             code = ended(process, in_time)
             os.close(receive)
         printed.seek(0)
-        text = printed.read().decode("utf-8", "replace")[-TAIL:]
+        text = printed.read().decode("utf-8", "replace")
     killed_by = json.loads(message) if message else ""
+    if code == pytest.ExitCode.USAGE_ERROR and UNLOADED in text:
+        code, killed_by = pytest.ExitCode.TESTS_FAILED, "conftest.py (could not be loaded)"
     return {
         "code": code if in_time else TIMEOUT,
         "killed_by": killed_by,
-        "tail": "" if code in (0, 1) else text,
+        "tail": "" if code in (0, 1) else text[-TAIL:],
     }
 
 

@@ -15,7 +15,10 @@ def test_floats_are_handed_back_as_they_are(dtype: type[np.floating[Any]]) -> No
     assert arrays.floats(x, "x") is x
 
 
-@pytest.mark.parametrize("value", [[1, 2], np.array([1, 2], np.int8), np.array([True, False]), [1.0, 2.0]])
+@pytest.mark.parametrize(
+    "value",
+    [[1, 2], np.array([1, 2], np.int8), np.array([1, 2], np.uint8), np.array([True, False]), [1.0, 2.0]],
+)
 def test_other_numbers_become_float64(value: Any) -> None:
     assert arrays.floats(value, "x").dtype == np.float64
 

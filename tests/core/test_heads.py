@@ -51,9 +51,13 @@ def test_uneven_heads_are_refused() -> None:
 
 
 def test_wrong_ranks_are_refused() -> None:
-    with pytest.raises(CoreError, match=r"rank 3 \[batch, token, channel\] is required"):
+    with pytest.raises(
+        CoreError, match=r"^x has shape \(2, 4\), rank 2; rank 3 \[batch, token, channel\] is required"
+    ):
         heads.split_heads(np.ones((2, 4)), 2)
-    with pytest.raises(CoreError, match=r"rank 4 \[batch, head, token, channel\] is required"):
+    with pytest.raises(
+        CoreError, match=r"^x has shape \(2, 3, 4\), rank 3; rank 4 \[batch, head, token, channel\]"
+    ):
         heads.merge_heads(np.ones((2, 3, 4)))
 
 

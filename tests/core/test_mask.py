@@ -48,7 +48,9 @@ def test_the_padding_mask_closes_what_is_beyond_each_length() -> None:
 
 
 def test_a_single_length_is_enough() -> None:
-    assert masks.padding_mask([1], 2)[0, 0].tolist() == [[0, NO]]
+    mask = masks.padding_mask([1], 2)
+    assert mask[0, 0].tolist() == [[0, NO]]
+    assert mask.dtype == np.float64
 
 
 @pytest.mark.parametrize("lengths", [[-1], [4], [1.5], [[1]], [], np.array([], int), [True]])

@@ -144,11 +144,12 @@ def test_a_norm_used_twice_backward_adds_both_gradients_of_its_gain(monkeypatch:
     assert twice["gain2"] == pytest.approx(once["gain2"], rel=1e-10, abs=1e-12)
 
 
-def test_a_block_that_leaves_a_sublayer_out_has_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    def only_first(x: FloatArray, first: Callable[..., FloatArray], _: object) -> FloatArray:
-        return first(x, x)
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_block_that_leaves_a_sublayer_out_has_no_trace(monkeypatch: pytest.MonkeyPatch, which: int) -> None:
+    def only_one(x: FloatArray, *sublayers: Callable[..., FloatArray]) -> FloatArray:
+        return sublayers[which](x, x)
 
-    monkeypatch.setattr(residual, "compose", only_first)
+    monkeypatch.setattr(residual, "compose", only_one)
     with pytest.raises(
         CoreError, match=r"^a sublayer was not run; both are required for a trace; call both in compose$"
     ):

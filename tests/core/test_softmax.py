@@ -70,6 +70,11 @@ def test_nan_stays_visible() -> None:
     assert weights[2].tolist() == [0.5, 0.5]
 
 
+def test_empty_logits_are_refused_by_name() -> None:
+    with pytest.raises(CoreError, match=r"^logits is empty \(shape \(0,\)\)"):
+        stage.softmax([])
+
+
 def test_the_logits_are_left_as_they_were() -> None:
     logits = np.array([[1.0, 2.0]])
     stage.softmax(logits)

@@ -7,7 +7,7 @@ import pytest
 from detectors.attention.slope import Scale
 from detectors.catalogue import BY_NAME, DETECTORS
 from detectors.detector import Signal
-from detectors.diagnosis import PATTERN_WEIGHT, Candidate, Diagnosis, Expected, diagnose, distance, rank
+from detectors.diagnosis import PATTERN_WEIGHT, TIE, Candidate, Diagnosis, Expected, diagnose, distance, rank
 from detectors.examination import Examination
 
 
@@ -167,7 +167,7 @@ def test_distances_apart_by_a_billionth_are_a_tie_and_no_more() -> None:
     def named(apart: float) -> tuple[str, ...]:
         return Diagnosis((Candidate("near", "v", 0.25), Candidate("far", "v", 0.25 + apart))).named
 
-    assert named(5e-10) == ("near", "far")
+    assert named(5e-10) == named(TIE) == ("near", "far")
     assert named(5e-9) == ("near",)
 
 

@@ -28,6 +28,10 @@ def test_shapes_follow_the_declared_extents() -> None:
     assert {found[name] for name in ("bq", "bo", "gain1", "shift1", "gain2", "shift2")} == {(12,)}
 
 
+def test_without_a_word_a_fixture_is_small_and_its_axes_differ() -> None:
+    assert Extents() == Extents(2, 5, 2, 2, 4, 12, "float64", "layer", 1.0, 0)
+
+
 def test_width_is_heads_times_head_width() -> None:
     assert toy.EXTENTS.width == 12
 

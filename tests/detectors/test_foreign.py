@@ -372,6 +372,14 @@ def test_code_that_cannot_run_here_is_a_problem_and_no_fault(error: Exception) -
     assert held(mapping(call=raises)).problem.startswith(f"it cannot be called: {type(error).__name__}")
 
 
+@pytest.mark.parametrize("error", [TypeError("boom"), ValueError("a bad argument")])
+def test_code_that_fails_with_these_numbers_is_no_problem_of_the_call(error: Exception) -> None:
+    def raises(x: Array) -> Array:
+        raise error
+
+    assert held(mapping(call=raises)).problem == ""
+
+
 def test_more_sequences_than_the_code_has_room_for_go_through_in_parts() -> None:
     room = np.zeros((3, 9, 8), "f4")
 

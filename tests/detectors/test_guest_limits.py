@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import warnings
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from detectors.declaration import WANTED
-from detectors.guest import describing, loading, places, program, wire
+from detectors.guest import calling, describing, loading, places, program, subjects, wire
 from detectors.guest.refusal import Refused, worded
 from detectors.guest.torch_sites import Known
 
@@ -133,3 +134,62 @@ def test_nothing_is_known_of_a_tensor_but_what_it_is() -> None:
 
 def test_our_names_are_never_found_by_what_guards_them() -> None:
     assert loading.Blocker("/nowhere", ["core"]).find_spec("numpy", None) is None  # type: ignore[func-returns-value]
+
+
+class Tensor:
+    """As much of a tensor as is written to, with the numbers of an array and their type by name."""
+
+    def __init__(self, numbers: Any, kind: str = "float32") -> None:
+        self.numbers, self.kind = np.array(numbers), kind
+        self.data = self
+
+    def clone(self) -> Tensor:
+        return Tensor(self.numbers)
+
+    def copy_(self, other: Tensor) -> None:
+        self.numbers = np.array(other.numbers)
+
+    def to(self, kind: str) -> Tensor:
+        return Tensor(self.numbers, kind)
+
+    def float(self) -> Tensor:
+        return Tensor(self.numbers, "float32")
+
+
+@pytest.mark.parametrize("kind", [np.array, Tensor])
+def test_roles_have_other_numbers_for_the_time_of_a_call_and_then_their_own(kind: Any) -> None:
+    def numbers(array: Any) -> Any:
+        return getattr(array, "numbers", array).tolist()
+
+    weights = {"Wq": kind([1.0, 2.0]), "Wk": kind([3.0, 4.0])}
+    subject = {"call": lambda x: x, "weights": weights}
+    replaced = {
+        # one role twice: it is put back in the other order
+        "Wq": [["Wq", False, 0, 0], kind([5.0, 6.0])],
+        "again": [["Wq", False, 0, 0], kind([7.0, 8.0])],
+        "Wk": [["Wk", False, 0, 0], kind([9.0, 9.0])],
+    }
+    with calling.overridden(subject, replaced):
+        assert [numbers(array) for array in weights.values()] == [[7, 8], [9, 9]]
+    assert [numbers(array) for array in weights.values()] == [[1, 2], [3, 4]]
+
+
+def test_weights_that_are_passed_by_value_are_not_written_to() -> None:
+    weights = {"Wq": np.array([1.0, 2.0])}
+    subject = {"call": lambda x, parameters: x, "weights": weights}
+    with calling.overridden(subject, {"Wq": [["Wq", False, 0, 0], np.array([5.0, 6.0])]}):
+        assert weights["Wq"].tolist() == [1, 2]
+
+
+def test_what_somebody_elses_code_warns_of_is_not_heard() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with calling.quiet():
+            warnings.warn("mine", stacklevel=1)
+
+
+def test_numbers_are_in_their_own_16_bits_for_the_time_of_a_call() -> None:
+    store = {"w": SimpleNamespace(data=Tensor([1.0]))}
+    with subjects.narrowed([(store, "w", "bfloat16")]):
+        assert store["w"].data.kind == "bfloat16"
+    assert store["w"].data.kind == "float32"

@@ -10,7 +10,7 @@ import pytest
 
 from detectors import looked_for
 from detectors.catalogue import BY_NAME
-from detectors.checking import HOLDS, INAPPLICABLE, UNSEEN, Checked, Finding
+from detectors.checking import ASSUMED, HOLDS, INAPPLICABLE, UNSEEN, Checked, Finding
 from detectors.subject import CLAIMS, Subject
 from detectors.testing import check_subject
 from tests.detectors import toy
@@ -81,6 +81,23 @@ def test_what_lies_outside_the_kind_or_the_claim_was_not_to_be_looked_for() -> N
         "residual_shape",
         "missing_scale",
     }
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "without", "why"),
+    [
+        ("residual_shape", "attention", "", "a subject of kind attention has no residual"),
+        ("residual_shape", "self_attention", "", "a subject of kind self_attention has no residual"),
+        ("residual_shape", "block", "causal", ""),
+        ("head_seq_swap", "attention", "", "a subject of kind attention is given its heads"),
+        ("head_seq_swap", "self_attention", "", ""),
+        ("mask_adds_zero", "attention", "causal", ASSUMED["causal"]),
+        ("flipped_triangle", "model", "causal", ASSUMED["causal"]),
+        ("flipped_triangle", "model", "", ""),
+    ],
+)
+def test_why_a_fault_lies_outside_is_said(fault: str, kind: str, without: str, why: str) -> None:
+    assert looked_for.outside(fault, examined("finite", kind=kind, without=without)) == why
 
 
 def test_one_head_cannot_be_swapped_with_the_tokens() -> None:

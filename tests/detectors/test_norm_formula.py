@@ -104,6 +104,12 @@ def test_an_unbiased_variance_shows_where_the_gain_is_known() -> None:
     assert off(layer(unbiased(1e-5), np.float32(2)), np.full(1, 2.0)) == pytest.approx(UNBIASED)
 
 
+def test_the_amplitudes_go_down_by_tens_after_one_at_which_no_epsilon_shows() -> None:
+    large, *others = norm_formula.AMPLITUDES
+    assert large == 100
+    assert others == [1 / 10**power for power in range(6)]
+
+
 def test_a_gain_that_is_not_known_hides_the_variance() -> None:
     assert off(layer(unbiased(1e-5))) < 1e-4
     assert off(layer(unbiased(1e-5)), DRAWN[1]) < 1e-4

@@ -415,7 +415,7 @@ SENTENCES = [
     norm_formula.UNLIKE,
     FAILED,
     SIZES,
-    *(reason.format(kind="attention") for _, reason in looked_for.ELSEWHERE.values()),
+    *looked_for.ELSEWHERE.values(),
     subjects.MEMORY,
     "this machine cannot run it in float16",
     "one call in float16 itself gave finite numbers",

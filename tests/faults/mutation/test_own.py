@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -131,7 +132,7 @@ def test_without_a_mirroring_file_the_one_whose_tests_reach_the_least_on_average
     assert tests.stages("shop.box") == (("tests/test_a.py",), (FAST, late, SLOW))
 
 
-def test_last_come_the_selected_test_files_that_import_the_module_or_a_user_of_it(folder: Path) -> None:
+def test_the_selected_test_files_that_import_the_module_or_a_user_of_it_count_too(folder: Path) -> None:
     select = 'pytest_add_cli_args_test_selection = ["tests", "--ignore-glob=*/test_slow*", "extra.py"]\n'
     put(folder / "pyproject.toml", PYPROJECT + select)
     for name in ("tests/test_a.py", "tests/test_slow_one.py", "tests/sub/test_b.py", "other/test_c.py"):
@@ -144,7 +145,25 @@ def test_last_come_the_selected_test_files_that_import_the_module_or_a_user_of_i
     assert selection(folder).stages("shop.box") == (("tests/test_box.py",), files)
     put(folder / "tests/shop/test_box.py", "import shop.box\n")
     assert selection(folder).stages("shop.box")[0] == ("tests/shop/test_box.py",)
-    assert selection(folder).stages("shop.box")[2] == files
+    assert selection(folder).stages("shop.box")[1] == files
+
+
+def test_test_files_that_import_it_come_early_if_they_are_quick_and_else_last(folder: Path) -> None:
+    put(folder / "pyproject.toml", PYPROJECT + 'pytest_add_cli_args_test_selection = ["tests"]\n')
+    names = ("tests/test_a.py", "tests/test_b.py", "tests/test_c.py", "tests/test_d.py")
+    for name in names:
+        put(folder / name, "from shop import box\n")
+    put(folder / "tests/shop/test_box.py", "")
+    run = finished.read(folder)
+    took = {"a.py::x": 7.0, "a.py::y": 2.0, "b.py::x": 5.0, "c.py::x": 5.0, "c.py::y": 0.01}
+    seconds = {f"tests/test_{test}": time for test, time in took.items()}
+    tests = own.Tests(folder, replace(run, tests=seconds))
+    # Nothing is known of d: 0 + 5 = 5, and with 5.01 it is too much.
+    brief, long = (names[3], names[1]), (names[2], names[0])
+    assert tests.stages("shop.box") == (("tests/shop/test_box.py",), brief, (FAST, SLOW), long)
+    seconds["tests/test_c.py::y"] = 0.0
+    tests = own.Tests(folder, replace(run, tests=seconds))
+    assert tests.parted(names) == ((names[3], names[1], names[2]), (names[0],))
 
 
 def test_survivors_that_ran_at_import_are_run_anew(folder: Path) -> None:

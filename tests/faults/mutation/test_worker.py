@@ -114,6 +114,22 @@ def test_a_program_that_cannot_be_imported_is_noticed_by_the_file_that_imports_i
     assert (answer["code"], answer["killed_by"]) == (1, f"{FILE} (could not be collected)")
 
 
+def test_a_program_that_the_conftest_cannot_import_is_noticed_by_it(
+    worker: subprocess.Popen[str], folder: Path
+) -> None:
+    put(folder / "tests/conftest.py", "from shop import box\n")
+    deep = "def deep(n):\n    return 1 / 0 if n == 0 else deep(n - 1)\n\n\ndeep(99)\n"
+    assert ask(worker, BOX, [FILE])["code"] == 0
+    answer = {"code": 1, "killed_by": "conftest.py (could not be loaded)", "tail": ""}
+    assert ask(worker, deep, [FILE]) == answer
+
+
+def test_a_command_line_that_pytest_refuses_is_no_kill(worker: subprocess.Popen[str]) -> None:
+    answer = ask(worker, BOX, [FILE], arguments=["--no-such-option"])
+    assert (answer["code"], answer["killed_by"]) == (4, "")
+    assert "unrecognized arguments: --no-such-option" in answer["tail"]
+
+
 def test_a_program_that_takes_too_long_is_ended(worker: subprocess.Popen[str]) -> None:
     endless = "def double(a):\n    while True:\n        pass\n"
     assert ask(worker, endless, [FILE], seconds=2.0)["code"] == 36
