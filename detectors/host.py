@@ -251,6 +251,7 @@ def _started(python: str, folder: str | None, lifeline: int) -> subprocess.Popen
 
 
 def _raw(pipe: Any) -> io.FileIO:
-    """What Popen gives for a pipe without a buffer."""
+    """What Popen gives for a pipe without a buffer; a second buffer would keep what was sent back."""
+    assert not isinstance(pipe, io.BufferedReader | io.BufferedWriter)
     raw: io.FileIO = pipe
     return raw
