@@ -90,10 +90,10 @@ def test_a_name_that_the_call_does_not_know_is_a_problem_and_no_fault() -> None:
 
 
 def only(kind: str) -> Callable[[Array, Any], Array]:
-    def call(x: Array, pad: Any = None) -> Array:
+    def call(x: Array, *, pad: Any = None) -> Array:
         if pad is not None and pad.dtype.kind != kind:
             raise ValueError(f"not {pad.dtype}")
-        assert pad is None or np.all(pad == 1)
+        assert pad is None or (np.all(pad == 1) and pad.shape == x.shape[:2])
         return x
 
     return call
@@ -108,7 +108,7 @@ def test_a_mask_of_another_form_than_the_declared_one_is_a_problem_and_no_fault(
     form: str, kind: str, found: str, right: str, required: bool
 ) -> None:
     call = only(kind)
-    made = held((lambda x, pad: call(x, pad)) if required else call, padding="pad", padding_form=form, **WIDE)
+    made = held((lambda x, pad: call(x, pad=pad)) if required else call, padding="pad", padding_form=form, **WIDE)
     assert made.problem.startswith(f"it takes no padding mask of the form {form}: ValueError: not {found}")
     assert made.problem.endswith(f"; required: --padding-form {right}")
 

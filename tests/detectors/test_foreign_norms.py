@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from detectors.errors import NotObservable
 from detectors.foreign import Foreign
 from detectors.host import Answer, GuestError, SubjectRaised
 
@@ -52,6 +53,19 @@ def test_each_norm_has_its_channels_and_its_own_gains() -> None:
     header, (sent,) = host.asked[-1]
     assert (header["operation"], header["name"], header["part"]) == ("norm", "second", "part")
     assert sent is x
+
+
+def test_a_norm_that_cannot_be_called_by_itself_is_named_with_the_reason() -> None:
+    class Refusing(Elsewhere):
+        def request(self, header: Mapping[str, Any], arrays: Sequence[Array] = ()) -> Answer:
+            if header["operation"] == "norm":
+                raise SubjectRaised("ValueError: no room")
+            return super().request(header, arrays)
+
+    norm = Foreign(Refusing(), DESCRIBED, {}).subject("it").norms["first"]
+    reason = r"^its norm first cannot be called by itself: ValueError: no room$"
+    with pytest.raises(NotObservable, match=reason):
+        norm.call(np.zeros((1, 3, 4)))
 
 
 def test_norms_are_watched_in_a_call_as_the_subject_takes_it() -> None:
