@@ -108,7 +108,9 @@ def test_a_mask_of_another_form_than_the_declared_one_is_a_problem_and_no_fault(
     form: str, kind: str, found: str, right: str, required: bool
 ) -> None:
     call = only(kind)
-    made = held((lambda x, pad: call(x, pad=pad)) if required else call, padding="pad", padding_form=form, **WIDE)
+    made = held(
+        (lambda x, pad: call(x, pad=pad)) if required else call, padding="pad", padding_form=form, **WIDE
+    )
     assert made.problem.startswith(f"it takes no padding mask of the form {form}: ValueError: not {found}")
     assert made.problem.endswith(f"; required: --padding-form {right}")
 
