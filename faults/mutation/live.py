@@ -19,8 +19,10 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -39,8 +41,8 @@ FOLDER = "mutants"
 IMPORTED = "faults-imported.json"
 CRASHED = 3
 INTERRUPTED = 2
-SETUP = 0.005
-"""Seconds that any test takes beside its own."""
+LEAST = 0.05
+"""Seconds below which a test is not worth being put behind one that reaches more."""
 
 TAIL = 300
 """Letters kept of why a test failed."""
@@ -61,6 +63,14 @@ TEMPORARY = "PYTEST_DEBUG_TEMPROOT"
 """Where pytest puts `tmp_path`: a folder of each child's own, removed at its end."""
 
 
+@dataclass
+class Prepared:
+    """What a fixture reached, and the seconds it took."""
+
+    reached: set[str] = field(default_factory=set)
+    seconds: float = 0.0
+
+
 class Live(PytestRunner):
     """The tests of the session that is going on."""
 
@@ -75,7 +85,9 @@ class Live(PytestRunner):
         self.seconds: dict[str, float] = {}
         self.failures: list[str] = []
         self.breadth: Counter[str] = Counter()
-        self.prepared: dict[pytest.FixtureDef[Any], set[str]] = {}
+        self.prepared: dict[pytest.FixtureDef[Any], Prepared] = {}
+        self.waits: dict[str, float] = {}
+        self.price: dict[str, float] = {}
         self.streams: tuple[object, object] = (None, None)
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -108,13 +120,15 @@ class Live(PytestRunner):
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
-        """In a child: what a fixture reaches counts for every test that uses it, not only for the first."""
-        before = set(state()._stats)
+        """In a child: what a fixture reaches and takes counts for every test that uses it, not only for the first."""
+        before, started = set(state()._stats), time.monotonic()
         state()._stats.clear()
         try:
             return (yield)
         finally:
-            self.prepared.setdefault(fixturedef, set()).update(state()._stats)
+            prepared = self.prepared.setdefault(fixturedef, Prepared())
+            prepared.reached.update(state()._stats)
+            prepared.seconds = max(prepared.seconds, time.monotonic() - started)
             state()._stats.update(before)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -123,19 +137,26 @@ class Live(PytestRunner):
             self.failures.append(f"FAILED {report.nodeid}: {report.longreprtext[-TAIL:]}")
         self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
         if report.when == "teardown":
-            self.reached[report.nodeid] = sorted(state()._stats.union(*self.used(report.nodeid)))
+            used = self.used(report.nodeid)
+            self.reached[report.nodeid] = sorted(state()._stats.union(*(one.reached for one in used)))
+            self.waits[report.nodeid] = sum(one.seconds for one in used)
             state()._stats.clear()
 
-    def used(self, test: str) -> list[set[str]]:
-        """What each fixture of a test reached."""
+    def used(self, test: str) -> list[Prepared]:
+        """What each fixture of a test reached and took."""
         fixtures = vars(self.items[test]).get("_fixtureinfo")
         known = fixtures.name2fixturedefs.values() if fixtures else ()
-        return [self.prepared.get(fixture, set()) for overridden in known for fixture in overridden]
+        return [self.prepared.get(fixture, Prepared()) for overridden in known for fixture in overridden]
 
     def learn(self, tests: Sequence[str], place: Path) -> int:
         """In a child: the exit code of tests on what was not changed; leaves behind what there is to know."""
         code = self.run_tests(mutant_name=None, tests=tests)
-        content = {"reached": self.reached, "seconds": self.seconds, "failures": self.failures}
+        content = {
+            "reached": self.reached,
+            "seconds": self.seconds,
+            "waits": self.waits,
+            "failures": self.failures,
+        }
         place.write_text(json.dumps(content))
         return code
 
@@ -159,7 +180,7 @@ class Live(PytestRunner):
 
     def cost(self, test: str) -> float:
         """How dear it is to ask a test: it takes its time, and the more it reaches the less it says of one mutant."""
-        return self.breadth[test] * (SETUP + state().duration_by_test[test])
+        return self.breadth[test] * (LEAST + state().duration_by_test[test] + self.price.get(test, 0.0))
 
     def tested(self, items: Sequence[pytest.Item]) -> int:
         """1 when a test failed, else 0."""
@@ -195,7 +216,7 @@ class Forks(ForkRunner):
         ]
         codes = [waited(child) for child in children]
         for place in filter(Path.exists, places):
-            learnt(place)
+            self.live.price |= learnt(place)
         return max(codes, default=0)
 
     def run_clean_tests(self, tests: Iterable[str]) -> int:
@@ -215,14 +236,19 @@ def shared(tests: Sequence[str], count: int) -> list[list[str]]:
     return [[*chain.from_iterable(groups[at::count])] for at in range(min(count, len(groups)))]
 
 
-def learnt(place: Path) -> None:
-    """Adds what one child learnt to what mutmut knows, and prints the tests that failed."""
+def learnt(place: Path) -> dict[str, float]:
+    """Adds what one child learnt to what mutmut knows, and prints the tests that failed.
+
+    How long the fixtures of each test took, of which mutmut knows nothing.
+    """
     content = json.loads(place.read_text())
     print(*content["failures"], sep="\n")
     state().duration_by_test.update(content["seconds"])
     for test, functions in content["reached"].items():
         for function in functions:
             state().tests_by_mangled_function_name[function].add(test)
+    waits: dict[str, float] = content["waits"]
+    return waits
 
 
 def settle(mutant: str) -> None:
