@@ -32,6 +32,7 @@ import pytest
 from mutmut import __main__ as mutmut
 from mutmut.configuration import config
 from mutmut.mutation import trampoline
+from mutmut.mutation.data import SourceFileMutationData
 from mutmut.runners.harness import ListAllTestsResult, PytestRunner
 from mutmut.state import state
 from mutmut.utils.file_utils import setup_source_paths
@@ -192,17 +193,30 @@ class Live(PytestRunner):
         return int(session.testsfailed > 0)
 
 
+SAVE = SourceFileMutationData.save
+
+
 class Forks(ForkRunner):
     """mutmut's runner with the tests of the live session, each run in a child."""
 
     def __init__(self, children: int, live: Live) -> None:
         super().__init__(max_workers=children, test_runner=live)
         self.live = live
+        self.unsaved: set[SourceFileMutationData] = set()
 
     def startup(self) -> None:
-        """Before the first mutant: how many functions each test reaches."""
+        """Before the first mutant: how many functions each test reaches. Verdicts are kept in mind from here on."""
         self.live.breadth.update(chain.from_iterable(state().tests_by_mangled_function_name.values()))
+        # Writing all verdicts of a file, and counting those of all files, takes longer than most tests.
+        vars(mutmut)["print_stats"] = lambda *_, **__: None
+        SourceFileMutationData.save = lambda data: self.unsaved.add(data)  # type: ignore[assignment,method-assign]
         super().startup()
+
+    def shutdown(self) -> None:
+        """After the last mutant, or an interrupt: the verdicts are written."""
+        super().shutdown()
+        for data in self.unsaved:
+            SAVE(data)
 
     def list_all_tests(self) -> ListAllTestsResult:
         return ListAllTestsResult(ids=set(self.live.items))
@@ -270,9 +284,13 @@ def waited(process: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
-def main(children: int, names: Sequence[str]) -> int:
-    """The exit code of mutmut's run on the mutants named, or on all; 0 whatever the verdicts are."""
+def main(children: int, names: Sequence[str], only: list[str]) -> int:
+    """The exit code of mutmut's run on the mutants named, or on all; 0 whatever the verdicts are.
+
+    only: the files that have mutants, where not all do.
+    """
     sys.dont_write_bytecode = True
+    config().only_mutate = config().only_mutate or only
     live = Live(names, children)
     setup_source_paths()
     trampoline.set_mutant_under_test("stats")
@@ -286,4 +304,4 @@ def main(children: int, names: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), json.load(sys.stdin)))
+    sys.exit(main(int(sys.argv[1]), *json.load(sys.stdin)))

@@ -27,8 +27,7 @@ Wanted = Callable[[Mutant], bool]
 LOG = "mutmut.log"
 LIVE = Path(__file__).with_name("live.py")
 NOBODY = "no mutant has this name"
-PREPARE = ["-c", "import mutmut.__main__ as m; m.get_mutant_runner = lambda children: exit(); m.cli()", "run"]
-"""Makes mutmut generate the mutants, and stop where it would start the tests."""
+PREPARE = Path(__file__).with_name("prepare.py")
 
 TAIL = 300
 
@@ -46,7 +45,7 @@ def fresh(project: Path, config: Settings, revision: str, part: str, say: Say) -
     clean(project)
     wanted = _wanted(project, config, revision, part)
     say("mutmut")
-    broken = _mutated(project, config, wanted, bool(revision), say)
+    broken = _mutated(project, config, wanted, bool(revision), _files(project, config, part), say)
     kept = Record(broken=broken) if broken else _own(project, config, wanted, say)
     seconds = time.monotonic() - started
     record.write(project, replace(kept, since=revision, part=part, seconds=seconds))
@@ -65,6 +64,18 @@ def _wanted(project: Path, config: Settings, revision: str, part: str) -> Wanted
     return wanted
 
 
+def _files(project: Path, config: Settings, part: str) -> list[str]:
+    """The files of a part and of the controls: all that need mutants. None are named where all files do."""
+    if not part:
+        return []
+    modules = {path: own.module_of(path) for path in own.source_files(project)}
+    return [
+        path
+        for path, module in modules.items()
+        if part_of(module, config.parts) == part or module == config.controls
+    ]
+
+
 def clean(project: Path) -> None:
     """Removes the folder of an earlier run. Raises FaultsError where the folder holds something else."""
     folder = project / finished.FOLDER
@@ -80,25 +91,26 @@ def clean(project: Path) -> None:
 
 
 def _mutated(
-    project: Path, config: Settings, wanted: Wanted | None, reached: bool, say: Say
+    project: Path, config: Settings, wanted: Wanted | None, reached: bool, only: list[str], say: Say
 ) -> tuple[Text, ...]:
     """Why mutmut did not finish; nothing where it did. Mutants that took too long are run again alone.
 
     reached: whether it depends on the tests that reach a mutant if it is wanted, so that they must be known first.
+    only: the files that get mutants; all of them where none is named.
     """
-    code = _call(project, PREPARE, [])
+    code = _call(project, ["-P", str(PREPARE)], only)
     if code:
         return (_failed(code, project / finished.FOLDER / LOG),)
     say("mutants")
     if reached:
-        code = _call(project, ["-P", str(LIVE), str(pool.processors())], [NOBODY])
+        code = _call(project, ["-P", str(LIVE), str(pool.processors())], [[NOBODY], only])
         if not (project / finished.FOLDER / finished.STATS).exists():
             return (_failed(code, project / finished.FOLDER / LOG),)
-    broken = _live(project, pool.processors(), _names(project, config, wanted))
+    broken = _live(project, pool.processors(), _names(project, config, wanted), only)
     late = [mutant.key for mutant in finished.read(project).mutants if mutant.status is Status.TIMEOUT]
     if late and not broken:
         say(f"again, alone: {len(late)}")
-        broken = _live(project, 1, late)
+        broken = _live(project, 1, late, only)
     return broken
 
 
@@ -109,11 +121,11 @@ def _names(project: Path, config: Settings, wanted: Wanted | None) -> list[str] 
     return [m.key for m in finished.read(project).mutants if wanted(m) or m.module == config.controls]
 
 
-def _live(project: Path, children: int, names: list[str] | None) -> tuple[Text, ...]:
+def _live(project: Path, children: int, names: list[str] | None, only: list[str]) -> tuple[Text, ...]:
     """Tests mutants in a live session, so many at once; all of them without names, none with an empty list."""
     if names == []:
         return ()
-    code = _call(project, ["-P", str(LIVE), str(children)], names or [])
+    code = _call(project, ["-P", str(LIVE), str(children)], [names or [], only])
     return (_failed(code, project / finished.FOLDER / LOG),) if code else ()
 
 
@@ -228,9 +240,9 @@ def _likeness(
     project: Path, config: Settings, run: finished.Finished
 ) -> tuple[tuple[Likeness, ...], int | None]:
     """The fault variants with the mutants of `core` that behave like them, and how many were compared."""
-    if not config.semantic:
-        return (), None
     keys = [m.key for m in run.mutants if m.module.startswith("core.") and m.status is not Status.TIMEOUT]
+    if not config.semantic or not keys:
+        return (), None
     folder = project / finished.FOLDER
     variables = processes.environment(PYTHONPATH=str(folder))
     found = processes.ask(["-m", "faults.mutation.likeness"], keys, folder, variables)

@@ -8,9 +8,21 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from core import activations, attention, block, feed_forward, heads, linear, norm, self_attention, softmax
+from core import (
+    activations,
+    attention,
+    block,
+    feed_forward,
+    heads,
+    linear,
+    model,
+    norm,
+    self_attention,
+    softmax,
+)
 from core.arrays import FloatArray
 from core.block import BlockConfig
+from core.model_config import ModelConfig
 from core.parameters import Parameters
 from tests.core.finite_differences import assert_gradient, numeric_gradient
 
@@ -175,3 +187,44 @@ def unpacked(flat: FloatArray, like: Parameters) -> Parameters:
     ends = np.cumsum([array.size for array in like.values()])[:-1]
     pieces = np.split(flat, ends)
     return Parameters({r: p.reshape(like.shapes[r]) for r, p in zip(like, pieces, strict=True)})
+
+
+def along(by_role: Parameters, move: Parameters) -> float:
+    """How fast a value changes along `move`, from its gradients."""
+    return sum(float((np.asarray(by_role[role]) * move[role]).sum()) for role in move)
+
+
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+def test_a_large_epsilon_of_the_norms_is_that_of_their_gradients(kind: str) -> None:
+    config = BlockConfig(2, norm_kind=kind, eps=0.25)
+    parameters, x, grad = block.init_block(4, config, jitter=0.1), drawn(1, 1, 3, 4), drawn(2, 1, 3, 4)
+    move_x, move = drawn(3, 1, 3, 4), parameters.map(lambda array: drawn(4, *array.shape))
+
+    def value(step: float) -> float:
+        moved = parameters.combine(lambda array, by: array + step * by, move)
+        return float((grad * block.block(x + step * move_x, moved, config)).sum())
+
+    trace = block.block_trace(x, parameters, config)
+    assert trace.x is x
+    grad_x, by_role = block.block_backward(grad, trace)
+    exact = float((grad_x * move_x).sum()) + along(by_role, move)
+    assert exact == pytest.approx((value(1e-5) - value(-1e-5)) / 2e-5, rel=1e-7)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+def test_a_small_model_loses_as_its_gradients_say(kind: str, tied: bool) -> None:
+    inner = BlockConfig(2, norm_kind=kind, eps=0.25)
+    config = ModelConfig(vocabulary=5, width=4, layers=1, max_length=3, block=inner, tied=tied)
+    parameters = model.init_model(config, jitter=0.1)
+    tokens, targets = np.array([[0, 4, 1], [2, 2, 3]]), np.array([[4, 1, 3], [2, 3, 0]])
+    move = parameters.map(lambda array: drawn(4, *array.shape))
+
+    def value(step: float) -> float:
+        moved = parameters.combine(lambda array, by: array + step * by, move)
+        return model.cross_entropy(model.logits(tokens, moved, config), targets)
+
+    loss, by_role = model.loss_and_gradients(tokens, targets, parameters, config)
+    assert loss == value(0.0)
+    assert set(by_role) == set(parameters)
+    assert along(by_role, move) == pytest.approx((value(1e-5) - value(-1e-5)) / 2e-5, rel=1e-7)

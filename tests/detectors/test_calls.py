@@ -89,7 +89,7 @@ def test_a_name_that_the_call_does_not_know_is_a_problem_and_no_fault() -> None:
     assert held(lambda x: x, **WIDE).subject("it").padded is None
 
 
-def only(kind: str) -> Callable[[Array, Any], Array]:
+def only(kind: str) -> Callable[..., Array]:
     def call(x: Array, *, pad: Any = None) -> Array:
         if pad is not None and pad.dtype.kind != kind:
             raise ValueError(f"not {pad.dtype}")

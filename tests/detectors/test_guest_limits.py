@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from detectors.declaration import WANTED
-from detectors.guest import calling, describing, loading, places, program, subjects, wire
+from detectors.guest import blocks, calling, describing, loading, places, program, subjects, wire
 from detectors.guest.refusal import Refused, worded
 from detectors.guest.torch_sites import Known
 
@@ -134,6 +134,31 @@ def test_nothing_is_known_of_a_tensor_but_what_it_is() -> None:
 
 def test_our_names_are_never_found_by_what_guards_them() -> None:
     assert loading.Blocker("/nowhere", ["core"]).find_spec("numpy", None) is None  # type: ignore[func-returns-value]
+
+
+class Numbers(np.ndarray[Any, Any]):
+    """As much of a tensor as can be looked at."""
+
+    def clone(self) -> Numbers:
+        return self.copy()
+
+    def flip(self, axis: int) -> Numbers:
+        return np.flip(self, axis)
+
+    def abs(self) -> Numbers:
+        return np.abs(self).view(Numbers)
+
+
+@pytest.mark.parametrize(("share", "mixes"), [(5e-6, False), (5e-5, True)])
+def test_a_token_matters_to_another_if_it_changes_it_by_more_than_a_hundred_thousandth(
+    share: float, mixes: bool
+) -> None:
+    def block(x: Any) -> Any:
+        return 1 + share * x[:, :1, :1] + 0 * x
+
+    x = np.zeros((1, 3, 2)).view(Numbers)
+    x[:, 0] = [0, 1]
+    assert blocks._mixes(block, x) is mixes
 
 
 class Tensor:

@@ -188,3 +188,46 @@ def test_a_broken_baseline_is_reported_and_nothing_is_injected(monkeypatch: pyte
     assert {d.name for d in report.detectors if d.alarms} >= {"slope", "heads"}
     assert verdict.exit_code(report) == 3
     assert any("slope fires on 3 of 3 healthy fixtures" in line["en"] for line in verdict.problems(report))
+
+
+@pytest.mark.parametrize(
+    ("variants", "fixtures", "expected"),
+    [
+        (2, 5, [[0, 2, 4], [1, 3]]),
+        (3, 3, [[0], [1], [2]]),
+        (5, 2, [[0], [1], [0], [1], [0]]),
+    ],
+)
+def test_variants_take_turns_at_the_fixtures_and_share_them_where_there_are_fewer(
+    variants: int, fixtures: int, expected: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def observe(fault: Fault, variant: Variant, mine: Any, healthy: Any) -> Any:
+        assert healthy == [10 * fixture for fixture in mine]
+        return fault, variant.name, mine
+
+    monkeypatch.setattr(mutants, "observe", observe)
+    declared = samples.declared("missing_scale/absent")
+    fault = samples.fault(*(replace(declared, name=f"v{at}") for at in range(variants)))
+    said: list[str] = []
+    made = campaign.Campaign((fault,), fixtures, 0, said.append)
+    made.healthy = [10 * fixture for fixture in range(fixtures)]  # type: ignore[misc]
+    made._inject_all(fault, range(fixtures))  # type: ignore[arg-type]
+    found: list[Any] = [*made.mutants]
+    assert found == [(fault, f"v{at}", mine) for at, mine in enumerate(map(ranged, expected))]
+    assert said == [f"{fault.name}/v{at}" for at in range(variants)]
+
+
+def ranged(numbers: list[int]) -> range:
+    """The numbers as `range` would give them when it is sliced."""
+    step = numbers[1] - numbers[0] if len(numbers) > 1 else 1
+    return range(numbers[0], numbers[-1] + 1, step)
+
+
+def test_a_report_of_what_has_not_begun_says_what_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(symptoms, "saturation", lambda seed: ({"seed": seed},))
+    report = campaign.Campaign((), 3, 7, campaign.silent).report()
+    assert (report.seed, report.examples, report.interrupted) == (7, 3, False)
+    assert report.symptoms == ({"seed": 7},)
+    assert report.alone == results.alone([])
+    assert (report.controls, report.faults) == ((), ())
+    assert campaign.run([], 1).seed == 0

@@ -42,17 +42,23 @@ class Tools:
     calls: list[str | list[str]] = field(default_factory=list)
     tasks: list[Task] = field(default_factory=list)
     status: Status = Status.KILLED
+    only: Any = None
+    """The files that are to have mutants."""
 
     def mutmut(self, command: Sequence[str], **options: Any) -> Any:
         assert (options["cwd"], command[0]) == (self.project, sys.executable)
         assert options["env"]["PYTHONDONTWRITEBYTECODE"] == "1"
         assert options["stderr"] == subprocess.STDOUT
         options["stdout"].write(b"mutmut \xff says\r why")
-        if command[1:] == runs.PREPARE:
+        message = json.loads(options["input"])
+        if command[1:] == ["-P", str(runs.PREPARE)]:
             self.calls.append("prepare")
+            self.only = message
         else:
             assert command[1:3] == ["-P", str(runs.LIVE)]
-            self.calls.append([*command[3:], *json.loads(options["input"])])
+            names, only = message
+            self.calls.append([*command[3:], *names])
+            assert only == self.only
         if self.codes:
             project(self.project, self.codes.pop(0))
         return type("Done", (), {"returncode": self.exits.pop(0) if self.exits else 0})
@@ -86,6 +92,7 @@ def test_mutmut_runs_from_a_clean_state_on_every_processor(tools: Tools) -> None
     tools.codes = [NONE, CODES]
     runs.fresh(tools.project, Settings(), "", "", said)
     assert tools.calls == ["prepare", ["2"]]
+    assert tools.only == []
     assert not (tools.project / "mutants/old.txt").exists()
     assert b"says" in (tools.project / "mutants/mutmut.log").read_bytes()
 
@@ -263,13 +270,16 @@ def test_a_partial_run_learns_what_tests_reach_and_runs_what_is_touched(
 def test_a_part_is_known_before_any_test_runs(tools: Tools) -> None:
     parts = (Part("larger", ("shop.other",), 100), Part("rest", ("shop.*",), 100))
     config = Settings(parts=parts, controls="shop.controls")
+    put(tools.project / "shop/other.py", "")
     tools.codes = [NONE, {**NONE, LARGER: 1}]
     runs.fresh(tools.project, config, "", "rest", said)
     assert tools.calls == ["prepare", ["2", LARGER, UNIT, TIMES]]
+    assert tools.only == ["shop/box.py", "shop/controls.py"]
     assert runs.read(tools.project, config).part == "rest"
     tools.calls, tools.codes = [], [NONE]
     runs.fresh(tools.project, config, "", "larger", said)
     assert tools.calls == ["prepare"]
+    assert tools.only == ["shop/controls.py", "shop/other.py"]
 
 
 def test_a_change_outside_of_functions_touches_the_constants_too(
