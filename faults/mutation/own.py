@@ -17,7 +17,7 @@ from faults.model import Fault, Status, Variant
 from faults.mutation import edits, finished, processes, settings
 from faults.mutation.functions import change as changed
 from faults.mutation.functions import functions, renamed, rewritten
-from faults.mutation.model import Change, Mutant, Origin, Place, missed
+from faults.mutation.model import Change, Mutant, Origin, Place, missed, part_of
 from faults.mutation.settings import Settings
 
 GENERATE = Path(__file__).with_name("generate.py")
@@ -240,20 +240,27 @@ def imported(project: Path, run: finished.Finished, tests: Tests) -> list[Progra
     ]
 
 
-def child_process(project: Path, config: Settings, mutants: Sequence[Mutant]) -> list[Program]:
+def child_process(
+    project: Path, config: Settings, mutants: Sequence[Mutant], part: str
+) -> list[Program]:
     """Mutants in modules declared to run in a child process only, with the tests that start it.
 
     Those that no test reached in its own process; and, of files that mutmut must leave alone because they are read as
-    text, those that mutmut would have made.
+    text, those that mutmut would have made, in one part of the score where one is named.
     """
     unreached = [mutant for mutant in mutants if mutant.status is Status.NO_COVERAGE]
     programs = [
-        Program(mutant, mutated_text(project, mutant), (tests,))
+        Program(mutant, mutated_text(project, mutant), in_turn(tests))
         for mutant in unreached
         if (tests := declared(config, mutant.module))
     ]
     run = {mutant.change.path for mutant in mutants}
-    left = [path for path in source_files(project) if path not in run and declared(config, module_of(path))]
+    modules = {path: module_of(path) for path in source_files(project) if path not in run}
+    left = [
+        path
+        for path, module in modules.items()
+        if declared(config, module) and (not part or part_of(module, config.parts) == part)
+    ]
     return programs + (_generated(project, config, left) if left else [])
 
 
@@ -261,6 +268,11 @@ def declared(config: Settings, module: str) -> tuple[str, ...]:
     """The tests for a module that only runs in a child process; none for any other."""
     found = (tests for pattern, tests in config.child_process.items() if fnmatchcase(module, pattern))
     return next(found, ())
+
+
+def in_turn(tests: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """A stage for each: as they are declared, the quick ones first."""
+    return tuple((test,) for test in tests)
 
 
 def _generated(project: Path, config: Settings, paths: Sequence[str]) -> list[Program]:
@@ -280,7 +292,7 @@ def _of_file(project: Path, config: Settings, path: str, mutated: str) -> Iterat
             lines = renamed(copy, function.name).lines
             key = f"{module}.{finished.bare(name)}"
             mutant = Mutant(key, module, Origin.MUTMUT, changed(path, function, lines), None, tests=tests)
-            yield Program(mutant, rewritten(source, function, lines), (tests,))
+            yield Program(mutant, rewritten(source, function, lines), in_turn(tests))
 
 
 def mutated_text(project: Path, mutant: Mutant) -> str:
