@@ -194,6 +194,8 @@ class Live(PytestRunner):
 
 
 SAVE = SourceFileMutationData.save
+INTERVAL = 10.0
+"""Seconds from one writing of verdicts to the next."""
 
 
 class Forks(ForkRunner):
@@ -203,20 +205,32 @@ class Forks(ForkRunner):
         super().__init__(max_workers=children, test_runner=live)
         self.live = live
         self.unsaved: set[SourceFileMutationData] = set()
+        self.due = 0.0
 
     def startup(self) -> None:
-        """Before the first mutant: how many functions each test reaches. Verdicts are kept in mind from here on."""
+        """Before the first mutant: how many functions each test reaches."""
         self.live.breadth.update(chain.from_iterable(state().tests_by_mangled_function_name.values()))
         # Writing all verdicts of a file, and counting those of all files, takes longer than most tests.
         vars(mutmut)["print_stats"] = lambda *_, **__: None
-        SourceFileMutationData.save = lambda data: self.unsaved.add(data)  # type: ignore[assignment,method-assign]
+        SourceFileMutationData.save = lambda data: self.keep(data)  # type: ignore[assignment,method-assign]
         super().startup()
+
+    def keep(self, data: SourceFileMutationData) -> None:
+        """There are new verdicts in a file."""
+        self.unsaved.add(data)
+        if time.monotonic() >= self.due:
+            self.write()
+
+    def write(self) -> None:
+        """Writes the verdicts that are not written yet."""
+        while self.unsaved:
+            SAVE(self.unsaved.pop())
+        self.due = time.monotonic() + INTERVAL
 
     def shutdown(self) -> None:
         """After the last mutant, or an interrupt: the verdicts are written."""
         super().shutdown()
-        for data in self.unsaved:
-            SAVE(data)
+        self.write()
 
     def list_all_tests(self) -> ListAllTestsResult:
         return ListAllTestsResult(ids=set(self.live.items))

@@ -240,9 +240,7 @@ def imported(project: Path, run: finished.Finished, tests: Tests) -> list[Progra
     ]
 
 
-def child_process(
-    project: Path, config: Settings, mutants: Sequence[Mutant], part: str
-) -> list[Program]:
+def child_process(project: Path, config: Settings, mutants: Sequence[Mutant], part: str) -> list[Program]:
     """Mutants in modules declared to run in a child process only, with the tests that start it.
 
     Those that no test reached in its own process; and, of files that mutmut must leave alone because they are read as
