@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from statistics import mean
 
 from faults import registry
-from faults.model import Fault, Status, Variant
+from faults.model import Fault, Variant
 from faults.mutation import edits, finished, processes, settings
 from faults.mutation.functions import change as changed
 from faults.mutation.functions import functions, renamed, rewritten
@@ -231,26 +231,30 @@ def _injection(project: Path, fault: Fault, variant: Variant) -> Change:
     )
 
 
-def imported(project: Path, run: finished.Finished, tests: Tests) -> list[Program]:
-    """Mutants of what runs at import that no test killed: the live session had imported the original before."""
+def imported(project: Path, config: Settings, run: finished.Finished, tests: Tests) -> list[Program]:
+    """Mutants of what runs at import that no test killed: the live session had imported the original before.
+
+    Those of a module that is declared to run in a child process are among its programs.
+    """
     return [
         Program(mutant, mutated_text(project, mutant), tests.stages(mutant.module))
         for mutant in run.mutants
-        if missed(mutant) and finished.mangled(mutant.key) in run.imported
+        if missed(mutant)
+        and finished.mangled(mutant.key) in run.imported
+        and not declared(config, mutant.module)
     ]
 
 
 def child_process(project: Path, config: Settings, mutants: Sequence[Mutant], part: str) -> list[Program]:
     """Mutants in modules declared to run in a child process only, with the tests that start it.
 
-    Those that no test reached in its own process; and, of files that mutmut must leave alone because they are read as
+    Those that no test killed in its own process; and, of files that mutmut must leave alone because they are read as
     text, those that mutmut would have made, in one part of the score where one is named.
     """
-    unreached = [mutant for mutant in mutants if mutant.status is Status.NO_COVERAGE]
     programs = [
         Program(mutant, mutated_text(project, mutant), in_turn(tests))
-        for mutant in unreached
-        if (tests := declared(config, mutant.module))
+        for mutant in mutants
+        if missed(mutant) and (tests := declared(config, mutant.module))
     ]
     run = {mutant.change.path for mutant in mutants}
     modules = {path: module_of(path) for path in source_files(project) if path not in run}

@@ -179,7 +179,7 @@ def everything(
         *own.edited(project, config, tests),
         *own.semantic(project, config, tests),
         *own.child_process(project, config, run.mutants, part),
-        *own.imported(project, run, tests),
+        *own.imported(project, config, run, tests),
     ]
 
 

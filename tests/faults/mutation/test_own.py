@@ -169,12 +169,20 @@ def test_test_files_that_import_it_come_early_if_they_are_quick_and_else_last(fo
 def test_survivors_that_ran_at_import_are_run_anew(folder: Path) -> None:
     put(folder / "mutants/faults-imported.json", '["shop.box.x_larger", "shop.box.xǁBoxǁsize"]')
     tests = selection(folder)
-    program, other = own.imported(folder, finished.read(folder), tests)
+    program, other = own.imported(folder, Settings(), finished.read(folder), tests)
     assert (program.mutant.key, other.mutant.key) == (LARGER, TIMES)
     assert "if first >= second:" in program.text
     assert (program.path, program.stages) == ("shop/box.py", tests.stages("shop.box"))
     put(folder / "mutants/faults-imported.json", "[]")
-    assert own.imported(folder, finished.read(folder), tests) == []
+    assert own.imported(folder, Settings(), finished.read(folder), tests) == []
+
+
+def test_what_ran_at_import_in_a_declared_module_is_tested_in_its_child_alone(folder: Path) -> None:
+    put(folder / "mutants/faults-imported.json", '["shop.box.x_larger"]')
+    run, tests = finished.read(folder), selection(folder)
+    assert len(own.imported(folder, Settings(), run, tests)) == 1
+    config = Settings(child_process={"shop.*": ("tests/test_guest.py",)})
+    assert own.imported(folder, config, run, tests) == []
 
 
 def test_a_module_that_nothing_reaches_has_no_stages(folder: Path) -> None:
@@ -223,12 +231,12 @@ def test_a_variant_that_is_not_written_down_by_name_stands_at_the_top_of_its_fil
     assert (place.line, place.column, place.end_line) == (1, 1, 1)
 
 
-def test_a_mutant_of_a_declared_module_that_no_test_reached_is_tested_in_its_child(folder: Path) -> None:
+def test_a_mutant_of_a_declared_module_that_no_test_killed_is_tested_in_its_child(folder: Path) -> None:
     mutants = finished.read(folder).mutants
     config = Settings(child_process={"shop.box": ("tests/test_guest.py", "tests/test_slow_guest.py")})
-    (program,) = own.child_process(folder, config, mutants, "")
-    assert program.mutant.key == TIMES
-    assert program.mutant.status is Status.NO_COVERAGE
+    survivor, program = own.child_process(folder, config, mutants, "")
+    assert (survivor.mutant.key, survivor.mutant.status) == (LARGER, Status.SURVIVED)
+    assert (program.mutant.key, program.mutant.status) == (TIMES, Status.NO_COVERAGE)
     assert program.stages == (("tests/test_guest.py",), ("tests/test_slow_guest.py",))
     expected = (folder / "shop/box.py").read_text().replace("self.width * unit", "self.width / unit")
     assert program.text == expected

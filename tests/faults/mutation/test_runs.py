@@ -229,13 +229,14 @@ def test_a_file_changed_since_its_own_mutants_ran_breaks_the_run(tools: Tools) -
     ]
 
 
-def test_a_mutant_reached_in_a_child_process_alone_takes_the_verdict_of_its_tests(tools: Tools) -> None:
+def test_a_mutant_that_no_test_killed_here_takes_the_verdict_of_the_tests_of_its_child(tools: Tools) -> None:
     tools.codes = [NONE, CODES]
     config = Settings(child_process={"shop.box": ("tests/test_guest.py",)})
     runs.fresh(tools.project, config, "", "", said)
-    assert [(task.key, task.stages) for task in tools.tasks[1:]] == [(TIMES, (("tests/test_guest.py",),))]
+    guest = (("tests/test_guest.py",),)
+    assert [(task.key, task.stages) for task in tools.tasks[1:]] == [(LARGER, guest), (TIMES, guest)]
     run = runs.read(tools.project, config)
-    assert {mutant.key: mutant.status for mutant in run.mutants}[TIMES] is Status.KILLED
+    assert {mutant.status for mutant in run.mutants} == {Status.KILLED}
     assert len(run.mutants) == 3
 
 
