@@ -1,8 +1,9 @@
 """Does the mutation gate notice a weaker test? `python -m benchmarks.assertions`, after `python -m faults score`.
 
 Takes one assertion at a time out of the contract suite (an `assert`, or a `pytest.raises` that keeps nothing) and
-runs again, with that test weakened, the killed mutants that it reaches, until one survives: that is a gate which
-fails. What nobody noticed is listed: no mutant needs that assertion. A seeded hundred, or `--all`.
+looks among the killed mutants that its test reaches for one that this test kills, and does not kill when it is
+weakened, and that no other test kills: that is a gate which fails. What nobody noticed is listed: no mutant needs that
+assertion. A seeded hundred, or `--all`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -27,8 +29,6 @@ import pytest
 
 SUITE = ("tests/core", "tests/detectors")
 CHILD = "BENCHMARK_ASSERTIONS"
-ROUND = 64
-"""Mutants tried at a time by one child."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +136,7 @@ class Judge:
     def killed(self) -> list[tuple[str, list[str]]]:
         """Killed mutants and the tests that reach them, fastest first; those with the fewest tests first."""
         stats = json.loads((self.home / "mutants/mutmut-stats.json").read_bytes())
+        self.live.breadth.update(chain.from_iterable(stats["tests_by_mangled_function_name"].values()))
         seconds, reached = stats["duration_by_test"], stats["tests_by_mangled_function_name"]
         found = []
         for meta in (self.home / "mutants").rglob("*.py.meta"):
@@ -151,22 +152,33 @@ class Judge:
         own = [item for name, item in self.live.items.items() if name.split("[")[0] == prefix]
         code = code_of(without(Path(assertion.path).read_text("utf-8"), assertion), assertion.function)
         touched = [(key, tests) for key, tests in killed if any(test.startswith(prefix) for test in tests)]
-        rounds = (touched[at : at + ROUND] for at in range(0, len(touched), ROUND))
-        return any(_in_child(partial(self.survives, own, code, part)) for part in rounds)
+        return any(self.needed(own, code, key, tests) for key, tests in touched)
 
-    def survives(
-        self, own: Sequence[pytest.Item], code: CodeType, mutants: Sequence[tuple[str, list[str]]]
+    def needed(self, own: Sequence[pytest.Item], code: CodeType, key: str, tests: Sequence[str]) -> bool:
+        """Whether a mutant is killed by these tests, not when they have this code, and by no other test."""
+        mine = [item.nodeid for item in own if item.nodeid in tests]
+        others = [test for test in tests if test not in mine]
+        return (
+            _in_child(partial(self.ends, key, mine, 1))
+            and _in_child(partial(self.ends, key, mine, 0, own, code))
+            and (not others or _in_child(partial(self.ends, key, others, 0)))
+        )
+
+    def ends(
+        self,
+        key: str,
+        tests: Sequence[str],
+        wanted: int,
+        weaker: Sequence[pytest.Item] = (),
+        code: CodeType | None = None,
     ) -> bool:
-        """In a child: whether a mutant survives its tests with this code in some of them."""
-        weaken(own, code)
-        return any(_in_child(partial(self.alive, key, tests)) for key, tests in mutants)
-
-    def alive(self, key: str, tests: Sequence[str]) -> bool:
-        """In a child: whether the tests pass on a mutant."""
+        """In a child: whether the tests, some of them weakened, end with this exit code on a mutant."""
         from mutmut.mutation.trampoline import set_mutant_under_test
 
+        if code is not None:
+            weaken(weaker, code)
         set_mutant_under_test(key)
-        return bool(self.live.run_tests(mutant_name=key, tests=tests) == 0)
+        return bool(self.live.run_tests(mutant_name=key, tests=tests) == wanted)
 
 
 def _in_child(answer: Callable[[], bool]) -> bool:
@@ -188,7 +200,7 @@ def _module(name: str, path: Path) -> Any:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
