@@ -156,6 +156,82 @@ def test_the_json_is_strict_and_has_both_languages() -> None:
     assert content["evidence"] == ["x"]
 
 
+def test_json_has_everything_that_was_found_under_its_name() -> None:
+    room = replace(
+        FINISHED,
+        traces=(Trace(said("imports core", "导入 core"), 2, "aside.py"),),
+        proposal=(("SDPA", "attention"),),
+        likeness=Likeness(0.5, 90, 40, True, "core/mask.py"),
+        contracts=(Contract("rows", 0.25, 1e-6, "broken", "why"),),
+        verdict="broken",
+        named=("missing_scale",),
+        requirements=(Requirement("sketch", said("sketch", "草图"), None, said("unseen", "未见")),),
+        repairs=(REPAIR,),
+        shapes={"q": (2, 3)},
+    )
+    text = to_json(room, ["evidence.yaml"])
+    assert json.loads(text) == {
+        "schema_version": 1,
+        "file": "mine.py",
+        "kind": "work",
+        "done": False,
+        "parts_done": 1,
+        "parts": [{"name": "qkv", "state": "done", "what": {"en": "done", "zh": "完成"}, "line": 3}],
+        "reference_reached": [
+            {"what": {"en": "imports core", "zh": "导入 core"}, "line": 2, "file": "aside.py"}
+        ],
+        "proposed_mapping": [{"theirs": "SDPA", "ours": "attention"}],
+        "similarity": {"share": 0.5, "size": 90, "floor": 40, "similar": True, "nearest": "core/mask.py"},
+        "verdict": "broken",
+        "named": ["missing_scale"],
+        "contracts": [
+            {"name": "rows", "value": 0.25, "threshold": 1e-6, "verdict": "broken", "reason": "why"}
+        ],
+        "requirements": [
+            {
+                "name": "sketch",
+                "holds": None,
+                "title": {"en": "sketch", "zh": "草图"},
+                "what": {"en": "unseen", "zh": "未见"},
+            }
+        ],
+        "faults_made": [
+            {
+                "fault": "mask_adds_zero",
+                "function": "causal_mask",
+                "line": 7,
+                "signal": {"en": "change", "zh": "变化"},
+                "healthy": 0.0,
+                "broken": 3.25,
+                "repaired": 0.0,
+                "threshold": 1e-6,
+                "identical": True,
+            }
+        ],
+        "shapes": {"q": [2, 3]},
+        "evidence": ["evidence.yaml"],
+    }
+    # Sorted, two blanks a level, Chinese as it is, and one line end at the end.
+    assert text.startswith('{\n  "contracts": [\n    {\n      "name": "rows",\n')
+    assert '"zh": "草图"' in text
+    assert text.endswith('"verdict": "broken"\n}\n')
+    assert json.loads(to_json(FINISHED, []))["similarity"] is None
+
+
+@pytest.mark.parametrize(
+    ("state", "what", "line"),
+    [
+        ("wrong", "is wrong", "block is wrong"),
+        ("missing", "is missing", "block is missing"),
+        ("wrong", "your block leaks", "your block leaks"),
+        ("not written", "is empty", "is empty"),
+    ],
+)
+def test_only_of_what_is_wrong_or_missing_the_function_is_named(state: str, what: str, line: str) -> None:
+    found = Finding("block", said("block", "block"), state, said(what, what))
+    assert headline(CleanRoom("f", "contract", (found,)), "en") == f"0 of 1 done; {line}"
+
+
 def test_done_needs_every_part_no_trace_and_every_requirement() -> None:
     held = Requirement("merge", said("merge", "合并"), True, said("", ""))
     assert replace(FINISHED, requirements=(held,)).done

@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 
 from faults.model import Demonstration, Fault, Signature, Stage, Variant
+from reports import explanation
+from reports.document import Grid
 from reports.explanation import render
 from reports.wrap import width
 
@@ -156,3 +158,57 @@ def test_several_faults_are_one_page() -> None:
     page = render([(FAULT, SHOWN), (FAULT, SHOWN)], "en", "html")
     assert page.count("<!doctype html>") == 1
     assert page.count("<h1>") == 2
+
+
+@pytest.mark.parametrize(
+    ("number", "digits", "text"),
+    [
+        (0.0, 3, "0.000"),
+        (-0.0, 2, "0.00"),
+        (0.001, 3, "0.001"),
+        (0.0009, 3, "9e-4"),
+        (0.01, 2, "0.01"),
+        (0.0094, 2, "9e-3"),
+        (-12.345, 2, "-12.35"),
+        (999.9, 2, "999.90"),
+        (1000.0, 2, "1e3"),
+        (1000.5, 2, "1e3"),
+        (math.inf, 2, "inf"),
+        (math.nan, 2, "nan"),
+    ],
+)
+def test_a_number_has_fixed_decimals_unless_they_would_hide_or_bloat_it(
+    number: float, digits: int, text: str
+) -> None:
+    assert explanation._number(number, digits) == text
+
+
+def test_up_to_three_columns_have_three_decimals_and_two_blanks_between_them() -> None:
+    assert explanation._cells([[1.0, 0.5, 0.25], [10.0, 0.0, 0.0]], [[1.0, 0.5, 0.25], [10.0, 0.0, 0.0]]) == [
+        " 1.000   0.500   0.250",
+        "10.000   0.000   0.000",
+    ]
+    assert explanation._cells([[1.0, 0.5, 0.25, 2.0]], [[1.0, 0.5, 0.5, 2.0]]) == [" 1.00  0.50 *0.25  2.00"]
+    assert explanation._cells([], []) == []
+    assert explanation._cells([[]], [[]]) == [""]
+    assert explanation._cells(None, []) is None
+
+
+def test_matrices_side_by_side_have_a_column_each() -> None:
+    grid = explanation._beside({"before": ["1", "2"], "after": None}, "query", "en")
+    assert grid == Grid(
+        ["", "before", "with the fault"],
+        [["query 0", "1", "raised an error"], ["query 1", "2", ""]],
+        (0, 0, 0),
+        "lrr",
+    )
+
+
+def test_matrices_below_each_other_say_once_which_they_are() -> None:
+    grid = explanation._below({"before": ["1", "2"], "after": None}, "query", "en")
+    rows = [
+        ["before", "query 0", "1"],
+        ["", "query 1", "2"],
+        ["with the fault", "query 0", "raised an error"],
+    ]
+    assert grid == Grid(["", "", ""], rows, (0, 0, 0), "llr")
