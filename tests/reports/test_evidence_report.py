@@ -7,7 +7,7 @@ import json
 import pytest
 
 from faults.evidence_model import BOUNDS, Check, Measure, Part, Problem, said
-from reports.evidence import SHOWN_PROBLEMS, check_to_json, render_check, render_measurement
+from reports.evidence import SHOWN_PROBLEMS, check_to_json, render_check, render_measurement, to_json
 from reports.wrap import width
 
 HELD = said("holds", "满足")
@@ -114,3 +114,29 @@ def test_a_measurement_out_of_bounds_says_so_last() -> None:
     run = {"seed": 5, "commit": "0012e45", "statement": said("a machine record", "机器记录")}
     text = render_measurement([Measure(BOUNDS[2], 0.0, HELD), Measure(BOUNDS[2], None, HELD)], run, [], "zh")
     assert text.splitlines()[-1] == "五项指标中有 2 项越界"
+
+
+def test_the_json_of_a_check_names_the_file_and_each_problem_with_its_place() -> None:
+    text = check_to_json(check(problems=1))
+    found = json.loads(text)
+    assert found["file"] == "record.yaml"
+    assert found["problems"] == [
+        {"where": {"en": "line 0", "zh": "第 0 行"}, "what": {"en": "wrong 0", "zh": "错误 0"}}
+    ]
+    assert text.startswith('{\n  "complete": false,\n  "file"')
+    assert "第 0 行" in text
+    with pytest.raises(ValueError, match="JSON"):
+        to_json({"value": float("nan")})
+
+
+def test_a_table_has_its_headers_over_a_rule_and_numbers_as_they_were_recorded() -> None:
+    measures = (Measure(BOUNDS[0], 1.25e-07, HELD), Measure(BOUNDS[1], None, HELD))
+    lines = render_check(Check("record.yaml", (), measures, ()), "en").splitlines()
+    rule = next(at for at, line in enumerate(lines) if set(line) == {"-", " "})
+    assert lines[rule - 1].split()[0] == "metric"
+    assert [line.split()[1] for line in lines[rule + 1 : rule + 3]] == ["1.25e-07", "-"]
+
+
+def test_problems_that_are_not_shown_are_counted() -> None:
+    assert "... and" not in render_check(check(problems=SHOWN_PROBLEMS), "en")
+    assert "... and 1 more" in render_check(check(problems=SHOWN_PROBLEMS + 1), "en")

@@ -96,3 +96,61 @@ def test_names_that_xml_forbids_leave_the_document_readable(report: Report) -> N
 def test_the_same_report_gives_the_same_bytes_without_durations(report: Report) -> None:
     assert to_junit(report) == to_junit(report)
     assert "time" not in to_junit(report)
+
+
+def cases(report: Report, name: str) -> list[tuple[str, ...]]:
+    """Class, name, and outcome and message if there is one, of each case of a suite."""
+    found = []
+    for case in suite(report, name):
+        told = [(one.tag, one.get("message", "")) for one in case]
+        found.append(
+            (case.get("classname", ""), case.get("name", ""), *(word for pair in told for word in pair))
+        )
+    return found
+
+
+def test_every_case_says_what_was_found_and_what_is_required(report: Report) -> None:
+    bad = replace(report.detectors[0], alarms=3, fixtures=10)
+    alive = replace(report.controls[1], status=Status.SURVIVED)
+    red = replace(report, detectors=(bad, report.detectors[1]), controls=(report.controls[0], alive))
+    assert cases(red, "baseline") == [
+        ("faults.baseline", "future", "failure", "fired on 3/10 healthy fixtures"),
+        ("faults.baseline", "slope"),
+    ]
+    assert cases(red, "controls") == [
+        ("faults.controls", "no-op"),
+        ("faults.controls", "must-die", "failure", "survived, required: killed"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, ()),
+        (
+            {"status": Status.SURVIVED, "caught": 4},
+            ("failure", "survived, caught on 4/9 witnessing fixtures"),
+        ),
+        ({"restored": 0.25}, ("failure", "not restored, differs by 0.25")),
+        ({"status": Status.ERROR, "reason": "it raised"}, ("error", "error: it raised")),
+        ({"status": Status.ERROR}, ("error", "error")),
+        ({"status": Status.NOT_APPLICABLE}, ("skipped", "not applicable")),
+    ],
+)
+def test_a_variant_ends_in_one_of_these_ways(
+    report: Report, changes: dict[str, Any], told: tuple[str, ...]
+) -> None:
+    first = cases(changed(report, **changes), "mask_adds_zero")[0]
+    assert first == ("faults.mask_adds_zero", "zero", *told)
+
+
+def test_the_verdict_is_a_suite_of_its_own(report: Report) -> None:
+    assert cases(report, "verdict") == [("faults.verdict", "verdict")]
+    assert cases(replace(report, interrupted=True), "verdict") == [
+        ("faults.verdict", "complete", "error", "interrupted: the report is partial")
+    ]
+    problems = [{"en": "first", "zh": "一"}, {"en": "second", "zh": "二"}]
+    root = ElementTree.fromstring(to_junit(report, problems))
+    assert (root.tag, root.get("name")) == ("testsuites", "faults")
+    told = [(case.get("name"), case[0].tag, case[0].get("message")) for case in list(root)[-1]]
+    assert told == [("problem 1", "failure", "first"), ("problem 2", "failure", "second")]
