@@ -40,7 +40,8 @@ GRACE = 1.0
 """Seconds that whatever is about to end may take."""
 
 # The child gives its subject other files 0, 1 and 2 before anything of the user's is imported.
-# A parent that is killed cannot end its child any more: a thread that waits for the end of a pipe does.
+# A parent that is killed cannot end its child any more: a thread that waits for the end of a pipe does. Whose group it
+# is must be sure: a child that leads none would end whoever started its parent.
 BOOT = """
 import os, signal, sys, threading, types
 def outlive(lifeline):
@@ -48,7 +49,9 @@ def outlive(lifeline):
         os.read(lifeline, 1)
     except OSError:
         return
-    os.killpg(0, signal.SIGKILL)
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
 threading.Thread(target=outlive, args=(int(sys.argv.pop(1)),), daemon=True).start()
 pipes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
 nowhere = os.open(os.devnull, os.O_RDWR)

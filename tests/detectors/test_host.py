@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +143,24 @@ def test_a_child_ends_by_itself_when_its_parent_hangs_up_whatever_threads_it_has
 def test_an_unknown_operation_is_refused() -> None:
     with Guest() as guest, pytest.raises(GuestError, match="unknown operation dance"):
         guest.request({"operation": "dance"})
+
+
+IN_OUR_GROUP = """
+import os, subprocess, sys
+from detectors import host
+host.subprocess.Popen = lambda *words, popen=subprocess.Popen, **more: popen(
+    *words, **{**more, "start_new_session": False}
+)
+read, write = os.pipe()
+guest = host._started(sys.executable, None, read)
+os.close(read)
+os.close(write)
+print(guest.wait(60))
+"""
+
+
+def test_a_child_that_leads_no_group_ends_itself_alone() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IN_OUR_GROUP], start_new_session=True, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "-9\n", "")
