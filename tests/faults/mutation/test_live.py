@@ -165,6 +165,8 @@ def test_a_settled_mutant_is_the_answer_to_whoever_asks(monkeypatch: pytest.Monk
     assert answer == "the mutant"
 
 
+# A library with threads of its own that another test has loaded (JAX) warns of every fork, and so does Python 3.12.
+@pytest.mark.filterwarnings("ignore:.*fork")
 def test_a_child_ends_with_the_code_of_what_it_runs_and_says_nothing(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
