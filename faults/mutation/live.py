@@ -72,6 +72,21 @@ class Prepared:
     seconds: float = 0.0
 
 
+class Told(set[str]):
+    """What a fork of a test's process reaches: written down at once, since its end may be sudden."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__()
+        self.place = place
+
+    def add(self, name: str) -> None:
+        if name not in self:
+            super().add(name)
+            file = os.open(self.place, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+            os.write(file, f"{name}\n".encode())
+            os.close(file)
+
+
 class Live(PytestRunner):
     """The tests of the session that is going on."""
 
@@ -83,6 +98,7 @@ class Live(PytestRunner):
         self.temporary = tempfile.mkdtemp(prefix="faults-live-")
         self.code = CRASHED
         self.reached: dict[str, list[str]] = {}
+        self.told = Path(self.temporary, "told")
         self.seconds: dict[str, float] = {}
         self.failures: list[str] = []
         self.breadth: Counter[str] = Counter()
@@ -139,9 +155,16 @@ class Live(PytestRunner):
         self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
         if report.when == "teardown":
             used = self.used(report.nodeid)
-            self.reached[report.nodeid] = sorted(state()._stats.union(*(one.reached for one in used)))
+            reached = state()._stats.union(self.heard(), *(one.reached for one in used))
+            self.reached[report.nodeid] = sorted(reached)
             self.waits[report.nodeid] = sum(one.seconds for one in used)
             state()._stats.clear()
+
+    def heard(self) -> list[str]:
+        """What forks of the test's process reached, which they tell in a file; it is empty again."""
+        found = self.told.read_text().split() if self.told.exists() else []
+        self.told.unlink(missing_ok=True)
+        return found
 
     def used(self, test: str) -> list[Prepared]:
         """What each fixture of a test reached and took."""
@@ -151,6 +174,8 @@ class Live(PytestRunner):
 
     def learn(self, tests: Sequence[str], place: Path) -> int:
         """In a child: the exit code of tests on what was not changed; leaves behind what there is to know."""
+        self.told = place.with_suffix(".told")
+        os.register_at_fork(after_in_child=lambda: setattr(state(), "_stats", Told(self.told)))
         code = self.run_tests(mutant_name=None, tests=tests)
         content = {
             "reached": self.reached,

@@ -158,6 +158,8 @@ os.close(write)
 print(guest.wait(60))
 """
 
+pytestmark = pytest.mark.program
+
 
 def test_a_child_that_leads_no_group_ends_itself_alone() -> None:
     done = subprocess.run(

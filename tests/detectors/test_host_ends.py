@@ -21,6 +21,8 @@ from detectors import host
 from detectors.guest.wire import write_frame
 from detectors.host import Guest, GuestError, SubjectRaised
 
+pytestmark = pytest.mark.program
+
 FOREVER = 10**9
 LOOK, GRACE = 0.05, 1.0
 """Seconds between looks at the child, and seconds that an end may take."""

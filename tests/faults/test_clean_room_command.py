@@ -253,13 +253,11 @@ def test_a_declared_encoding_is_obeyed(folder: Path) -> None:
 HOSTILE = [
     ("import sys\nsys.exit(0)\n", 3, "line 2: cannot be loaded (SystemExit: 0)"),
     ("import os\nos._exit(0)\n", 3, "could not be run (the subject ended its process with exit code 0)"),
-    ("while True:\n    pass\n", 3, "did not answer within 2 seconds"),
     ("def f(:\n", 3, "line 1: cannot be read as Python"),
     ("1 / 0\n", 3, "line 1: cannot be loaded (ZeroDivisionError: division by zero)"),
     ("import nowhere_at_all\n", 3, "line 1: cannot be loaded (ModuleNotFoundError"),
     ("x = '\udc80'\n", 3, "cannot be read as Python"),
     (b"\x00\x01\x02", 3, "cannot be read as Python"),
-    (changed(INNER, "    while True:\n        pass\n" + INNER), 3, "mine.py, feed_forward: could not be run"),
     (changed(INNER, "    import os\n    os._exit(7)\n" + INNER), 3, "feed_forward: could not be run"),
     (changed(INNER, "    import os\n    os.kill(os.getpid(), 9)\n" + INNER), 3, "died of signal 9"),
 ]  # fmt: skip
@@ -275,6 +273,22 @@ def test_a_hostile_file_gets_one_line(
     assert words in captured.err
     assert captured.err.count("\n") == 1
     assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("while True:\n    pass\n", "did not answer within 2 seconds"),
+        (
+            changed(INNER, "    while True:\n        pass\n" + INNER),
+            "mine.py, feed_forward: could not be run",
+        ),
+    ],
+)
+def test_a_file_that_does_not_end_gets_one_line(
+    folder: Path, capsys: Captured, content: str, words: str
+) -> None:
+    test_a_hostile_file_gets_one_line(folder, capsys, content, 3, words)
 
 
 @pytest.mark.parametrize(
