@@ -19,6 +19,7 @@ settings.register_profile(
 )
 if "MUTANT_UNDER_TEST" in os.environ or "FAULTS_MUTATION" in os.environ:
     settings.load_profile("mutation")
+if "MUTANT_UNDER_TEST" in os.environ:
     from tests.forked_guests import guests_are_forks as guests_are_forks
 
 

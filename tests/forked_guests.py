@@ -126,7 +126,9 @@ def text(name: str) -> str:
 
 @pytest.fixture(autouse=True)
 def guests_are_forks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where mutants are looked for, unless a test is about the program itself."""
-    if "MUTANT_UNDER_TEST" in os.environ and not request.node.get_closest_marker("program"):
+    """Where mutants are looked for, unless a test is about the program itself: that one knows of no mutant."""
+    if request.node.get_closest_marker("program"):
+        monkeypatch.delenv("MUTANT_UNDER_TEST", raising=False)
+    else:
         monkeypatch.setattr(host, "_started", started)
         monkeypatch.setattr(room, "_text", text)

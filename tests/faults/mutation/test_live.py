@@ -250,8 +250,14 @@ def test_what_a_fixture_that_fails_had_reached_counts_too(session: Any, known: M
 
 
 def test_a_child_leaves_behind_what_it_learnt_and_the_session_reads_it(
-    session: Any, known: MutmutState, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    session: Any,
+    known: MutmutState,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    forked: list[Any] = []
+    monkeypatch.setattr(os, "register_at_fork", lambda after_in_child: forked.append(after_in_child))
     collected(session, b={"fails": True})
     session.reached, session.seconds = {A: ["x_f", "x_g"], C: ["x_f"]}, {A: 1.5, C: 0.5}
     session.waits, session.failures = {A: 2.0}, ["FAILED somewhere"]
@@ -262,6 +268,23 @@ def test_a_child_leaves_behind_what_it_learnt_and_the_session_reads_it(
     assert (known.duration_by_test[A], known.duration_by_test[C]) == (1.5, 0.5)
     assert known.tests_by_mangled_function_name == {"x_f": {A, C}, "x_g": {A}}
     assert capsys.readouterr().out == "FAILED somewhere\n"
+    # A fork of it tells what it reaches, and each thing once; what its parent had reached it does not know.
+    known._stats.add("shop.x_before")
+    forked[0]()
+    for function in ("shop.x_f", "shop.x_g", "shop.x_f"):
+        known._stats.add(function)
+    assert (tmp_path / "learnt.told").read_text() == "shop.x_f\nshop.x_g\n"
+    assert session.heard() == ["shop.x_f", "shop.x_g"]
+    assert session.heard() == []
+
+
+def test_what_a_fork_of_a_test_reached_counts_for_that_test(session: Any, known: MutmutState) -> None:
+    session.items = {A: SimpleNamespace(), B: SimpleNamespace()}
+    known._stats.add("shop.x_b")
+    session.told.write_text("shop.x_c\nshop.x_a\n")
+    session.pytest_runtest_logreport(report(A, "teardown", 0.0))
+    session.pytest_runtest_logreport(report(B, "teardown", 0.0))
+    assert session.reached == {A: ["shop.x_a", "shop.x_b", "shop.x_c"], B: []}
 
 
 def test_the_tests_of_one_file_stay_in_one_share() -> None:
