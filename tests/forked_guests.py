@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from typing import IO, Any, NoReturn
 
 import pytest
@@ -36,7 +37,9 @@ class Fork:
     def __init__(self, folder: str | None, lifeline: int) -> None:
         (theirs_in, ours_in), (ours_out, theirs_out) = os.pipe(), os.pipe()
         self.returncode: int | None = None
-        self.pid = os.fork()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of threads, which other tests' libraries have left
+            self.pid = os.fork()
         if self.pid == 0:
             served(theirs_in, theirs_out, lifeline, folder)
         os.close(theirs_in)

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from faults.commands import score
+from faults.mutation import settings
 
 HOME = Path(__file__).parents[2]
 FILES = (".github/workflows/mutation.yml", "docs/mutation-workflow.yml")
@@ -42,6 +43,12 @@ def test_every_file_that_is_written_is_kept(name: str) -> None:
     kept = steps[-1]["with"]["path"].split()
     assert [word for word in shlex.split(command) if word.startswith("mutation.")] == kept
     assert steps[-1]["if"] == "always()"
+
+
+def test_the_jobs_of_the_project_are_the_whole_score() -> None:
+    jobs = workflow(FILES[0])["jobs"]["score"]["strategy"]["matrix"]["include"]
+    parts = settings.load(HOME).parts
+    assert sorted(job["part"] for job in jobs) == sorted(part.name for part in parts)
 
 
 def test_the_options_in_the_advice_exist() -> None:
