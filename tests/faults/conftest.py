@@ -11,9 +11,10 @@ import pytest
 
 from detectors.host import HOME
 from faults import campaign, injection, page_data, registry
-from faults.clean_room import similarity
+from faults.clean_room import room, similarity
 from faults.model import Report
 from reports.json_report import to_json
+from tests.faults.clean_room_samples.rooms import Here
 from tests.faults.clean_room_samples.variants import WRITTEN
 from tests.faults.seam_modules import SOURCES
 from tests.faults.small_campaigns import EXAMPLES
@@ -27,6 +28,13 @@ def reference_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         similarity, "reference_trees", lambda home: trees(WRITTEN if home == Path(HOME) else home)
     )
+
+
+@pytest.fixture
+def room_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A learner's file is examined in this process, and likened to nothing: quick, for whatever is not about that."""
+    monkeypatch.setattr(room, "Guest", Here)
+    monkeypatch.setattr(similarity, "reference_trees", lambda home: {})
 
 
 @pytest.fixture(scope="session")

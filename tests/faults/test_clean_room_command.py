@@ -67,6 +67,7 @@ def test_the_interface_goes_where_it_is_told(folder: Path) -> None:
     assert run("--new", "file/b.py") == 2
 
 
+@pytest.mark.usefixtures("room_here")
 def test_a_fresh_template_is_nowhere_done_in_both_languages(folder: Path, capsys: Captured) -> None:
     run("--new", "t.py")
     capsys.readouterr()
@@ -79,6 +80,7 @@ def test_a_fresh_template_is_nowhere_done_in_both_languages(folder: Path, capsys
     assert not (folder / "clean_room").exists()
 
 
+@pytest.mark.usefixtures("room_here")
 def test_a_scrambled_merge_is_said_in_one_line(folder: Path, capsys: Captured) -> None:
     old = "np.concatenate([attended[:, head] for head in range(attended.shape[1])], axis=-1)"
     put(folder, changed(old, "attended.reshape(attended.shape[0], attended.shape[2], -1)"))
@@ -109,6 +111,7 @@ def test_finished_work_writes_evidence_that_is_complete(repository: Path, capsys
     assert len(result["evidence"]) == 4
 
 
+@pytest.mark.usefixtures("room_here")
 def test_the_intermediates_are_the_learners_own(repository: Path) -> None:
     put(repository, changed("-np.inf", "-1e9"))
     assert run("mine.py", "--out", "out") == 0
@@ -117,6 +120,7 @@ def test_the_intermediates_are_the_learners_own(repository: Path) -> None:
         assert np.isfinite(arrays["masked"]).all()
 
 
+@pytest.mark.usefixtures("room_here")
 def test_evidence_of_faulty_work_says_so(repository: Path) -> None:
     put(repository, changed("-np.inf", "0.0"))
     assert run("mine.py") == 1
@@ -125,6 +129,7 @@ def test_evidence_of_faulty_work_says_so(repository: Path) -> None:
     assert [part.present for part in found.gate] == [False, False, True, False]
 
 
+@pytest.mark.usefixtures("room_here")
 def test_evidence_is_replaced_only_where_it_was_written_by_this_verb(
     repository: Path, capsys: Captured
 ) -> None:
@@ -152,6 +157,7 @@ def test_neither_the_result_nor_a_link_takes_the_place_of_evidence(
     assert not (repository / "elsewhere").exists()
 
 
+@pytest.mark.usefixtures("room_here")
 @pytest.mark.parametrize("name", ["fault_record.json", "evidence.json"])
 def test_a_link_to_what_was_written_is_not_what_was_written(repository: Path, name: str) -> None:
     put(repository, COMPLETE)
@@ -161,6 +167,7 @@ def test_a_link_to_what_was_written_is_not_what_was_written(repository: Path, na
     assert run("mine.py", "--out", "out") == 2
 
 
+@pytest.mark.usefixtures("room_here")
 def test_evidence_that_cannot_be_written_is_said_in_one_line_and_leaves_what_was_there(
     repository: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,6 +212,7 @@ def test_a_path_without_permission_is_one_line(
     )
 
 
+@pytest.mark.usefixtures("room_here")
 def test_the_commit_is_that_of_the_learners_file_and_not_of_the_folder_of_evidence(repository: Path) -> None:
     other = repository / "other"
     other.mkdir()
@@ -226,6 +234,7 @@ def test_no_evidence_where_the_reference_was_reached(folder: Path, capsys: Captu
     assert not (folder / "clean_room").exists()
 
 
+@pytest.mark.usefixtures("room_here")
 def test_a_mapping_is_proposed_and_works_when_confirmed(folder: Path, capsys: Captured) -> None:
     put(folder, COMPLETE.replace("merge_heads", "combine_heads").replace("causal_attention", "attn"))
     assert run("mine.py") == 1
@@ -235,16 +244,19 @@ def test_a_mapping_is_proposed_and_works_when_confirmed(folder: Path, capsys: Ca
     assert run("--map", "attn=causal_attention", "combine_heads=merge_heads", "mine.py") == 0
 
 
+@pytest.mark.usefixtures("room_here")
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_byte_order_mark_and_any_line_end_are_read(folder: Path, end: str) -> None:
     put(folder, b"\xef\xbb\xbf" + COMPLETE.replace("\n", end).encode())
     assert run("mine.py") == 0
 
 
+@pytest.mark.usefixtures("room_here")
 def test_chinese_identifiers_and_file_names_are_read(folder: Path) -> None:
     assert run(put(folder, COMPLETE.replace("standardise", "归一化"), "我的 block.py")) == 0
 
 
+@pytest.mark.usefixtures("room_here")
 def test_a_declared_encoding_is_obeyed(folder: Path) -> None:
     put(folder, ("# -*- coding: gbk -*-\n# 中文\n" + COMPLETE).encode("gbk"))
     assert run("mine.py") == 0

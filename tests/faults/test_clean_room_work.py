@@ -8,6 +8,8 @@ import pytest
 
 from tests.faults.clean_room_samples.variants import COMPLETE, changed, examined, line, part
 
+pytestmark = pytest.mark.usefixtures("reference_as_written", "room_here")
+
 MERGED = "np.concatenate([attended[:, head] for head in range(attended.shape[1])], axis=-1)"
 RESIDUAL = "return x + branch(standardise(x, gain, shift))"
 SCALED = "scores / query.shape[-1] ** 0.5"
