@@ -14,13 +14,11 @@ from statistics import mean
 
 from faults import registry
 from faults.model import Fault, Variant
-from faults.mutation import edits, finished, processes, settings
-from faults.mutation.functions import change as changed
+from faults.mutation import edits, finished, settings
 from faults.mutation.functions import functions, renamed, rewritten
-from faults.mutation.model import Change, Mutant, Origin, Place, missed, part_of
+from faults.mutation.model import Change, Mutant, Origin, Place, missed
 from faults.mutation.settings import Settings
 
-GENERATE = Path(__file__).with_name("generate.py")
 PLUGIN = ("-p", "faults.mutation.injected", "--fault")
 BRIEF = 10.0
 """Seconds that the test files of one stage may take on what was not changed."""
@@ -245,25 +243,14 @@ def imported(project: Path, config: Settings, run: finished.Finished, tests: Tes
     ]
 
 
-def child_process(project: Path, config: Settings, mutants: Sequence[Mutant], part: str) -> list[Program]:
-    """Mutants in modules declared to run in a child process only, with the tests that start it.
-
-    Those that no test killed in its own process; and, of files that mutmut must leave alone because they are read as
-    text, those that mutmut would have made, in one part of the score where one is named.
-    """
-    programs = [
+def child_process(project: Path, config: Settings, mutants: Sequence[Mutant]) -> list[Program]:
+    """Mutants in modules declared to run in a child process only that no test killed in its own process, with the
+    tests that start the child."""
+    return [
         Program(mutant, mutated_text(project, mutant), in_turn(tests))
         for mutant in mutants
         if missed(mutant) and (tests := declared(config, mutant.module))
     ]
-    run = {mutant.change.path for mutant in mutants}
-    modules = {path: module_of(path) for path in source_files(project) if path not in run}
-    left = [
-        path
-        for path, module in modules.items()
-        if declared(config, module) and (not part or part_of(module, config.parts) == part)
-    ]
-    return programs + (_generated(project, config, left) if left else [])
 
 
 def declared(config: Settings, module: str) -> tuple[str, ...]:
@@ -275,26 +262,6 @@ def declared(config: Settings, module: str) -> tuple[str, ...]:
 def in_turn(tests: Iterable[str]) -> tuple[tuple[str, ...], ...]:
     """A stage for each: as they are declared, the quick ones first."""
     return tuple((test,) for test in tests)
-
-
-def _generated(project: Path, config: Settings, paths: Sequence[str]) -> list[Program]:
-    variables = processes.environment(PYTHONPATH=str(project))
-    texts = processes.ask(["-P", str(GENERATE)], paths, project, variables)
-    return [program for path in paths for program in _of_file(project, config, path, texts[path])]
-
-
-def _of_file(project: Path, config: Settings, path: str, mutated: str) -> Iterator[Program]:
-    """The mutants in one file's text, each as a program."""
-    source, module = (project / path).read_bytes().decode(), module_of(path)
-    real = functions(source)
-    tests = declared(config, module)
-    for name, copy in functions(mutated).items():
-        if finished.is_mutant(name):
-            function = real[finished.original_name(name)]
-            lines = renamed(copy, function.name).lines
-            key = f"{module}.{finished.bare(name)}"
-            mutant = Mutant(key, module, Origin.MUTMUT, changed(path, function, lines), None, tests=tests)
-            yield Program(mutant, rewritten(source, function, lines), in_turn(tests))
 
 
 def mutated_text(project: Path, mutant: Mutant) -> str:

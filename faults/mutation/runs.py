@@ -46,7 +46,7 @@ def fresh(project: Path, config: Settings, revision: str, part: str, say: Say) -
     wanted = _wanted(project, config, revision, part)
     say("mutmut")
     broken = _mutated(project, config, wanted, bool(revision), _files(project, config, part), say)
-    kept = Record(broken=broken) if broken else _own(project, config, wanted, part, say)
+    kept = Record(broken=broken) if broken else _own(project, config, wanted, say)
     seconds = time.monotonic() - started
     record.write(project, replace(kept, since=revision, part=part, seconds=seconds))
 
@@ -152,11 +152,11 @@ def _failed(code: int, log: Path) -> Text:
     }
 
 
-def _own(project: Path, config: Settings, wanted: Wanted | None, part: str, say: Say) -> Record:
+def _own(project: Path, config: Settings, wanted: Wanted | None, say: Say) -> Record:
     """The verdicts of the programs of our own, their controls, and the comparison with the fault variants."""
     run = finished.read(project)
     tests = own.Tests(project, run)
-    programs = everything(project, config, run, tests, part)
+    programs = everything(project, config, run, tests)
     chosen = [program for program in programs if wanted is None or wanted(program.mutant)]
     tasks = [_task(program, run.tests, _options(project)) for program in chosen]
     results = pool.run(project, [*_control_tasks(project, config, tasks, tests), *tasks], say)
@@ -171,14 +171,12 @@ def _own(project: Path, config: Settings, wanted: Wanted | None, part: str, say:
     )
 
 
-def everything(
-    project: Path, config: Settings, run: finished.Finished, tests: own.Tests, part: str
-) -> list[Program]:
-    """All programs that are tested next to mutmut's, at least those of the part where one is named."""
+def everything(project: Path, config: Settings, run: finished.Finished, tests: own.Tests) -> list[Program]:
+    """All programs that are tested next to mutmut's."""
     return [
         *own.edited(project, config, tests),
         *own.semantic(project, config, tests),
-        *own.child_process(project, config, run.mutants, part),
+        *own.child_process(project, config, run.mutants),
         *own.imported(project, config, run, tests),
     ]
 
@@ -261,7 +259,7 @@ def read(project: Path, config: Settings, part: str = "") -> Run:
     if kept.broken and not finished.exists(project):
         return Run((), broken=kept.broken)
     run = finished.read(project)
-    programs = everything(project, config, run, own.Tests(project, run), part)
+    programs = everything(project, config, run, own.Tests(project, run))
     mutants = [record.decided(mutant, kept.results) for mutant in run.mutants]
     known = {mutant.key for mutant in run.mutants}
     mutants += [

@@ -9,7 +9,7 @@ import pytest
 from faults import registry
 from faults.model import Status
 from faults.mutation import finished, own
-from faults.mutation.model import Origin, Part
+from faults.mutation.model import Origin
 from faults.mutation.settings import Settings
 from tests.faults.mutation.made_run import FAST, LARGER, SLOW, TIMES, project, put
 
@@ -234,35 +234,13 @@ def test_a_variant_that_is_not_written_down_by_name_stands_at_the_top_of_its_fil
 def test_a_mutant_of_a_declared_module_that_no_test_killed_is_tested_in_its_child(folder: Path) -> None:
     mutants = finished.read(folder).mutants
     config = Settings(child_process={"shop.box": ("tests/test_guest.py", "tests/test_slow_guest.py")})
-    survivor, program = own.child_process(folder, config, mutants, "")
+    survivor, program = own.child_process(folder, config, mutants)
     assert (survivor.mutant.key, survivor.mutant.status) == (LARGER, Status.SURVIVED)
     assert (program.mutant.key, program.mutant.status) == (TIMES, Status.NO_COVERAGE)
     assert program.stages == (("tests/test_guest.py",), ("tests/test_slow_guest.py",))
     expected = (folder / "shop/box.py").read_text().replace("self.width * unit", "self.width / unit")
     assert program.text == expected
-    assert own.child_process(folder, Settings(), mutants, "") == []
-
-
-def test_a_file_that_mutmut_must_leave_alone_has_its_mutants_all_the_same(folder: Path) -> None:
-    put(folder / "shop/guest/far.py", "class Far:\n    def away(self, a):\n        return a + 1\n")
-    config = Settings(child_process={"shop.guest.*": ("tests/test_guest.py",), "shop.*": ()})
-    programs = own.child_process(folder, config, finished.read(folder).mutants, "")
-    by_change = {program.mutant.change.after: program for program in programs}
-    # What mutmut 3.8 makes of a + 1.
-    assert set(by_change) == {"return a - 1", "return a + 2"}
-    program = by_change["return a - 1"]
-    assert (program.mutant.module, program.mutant.origin) == ("shop.guest.far", Origin.MUTMUT)
-    assert (program.mutant.status, program.mutant.change.function) == (None, "Far.away")
-    assert program.mutant.key.startswith("shop.guest.far.xǁFarǁaway__mutmut_")
-    assert (program.path, program.text) == (
-        "shop/guest/far.py",
-        "class Far:\n    def away(self, a):\n        return a - 1\n",
-    )
-    assert program.stages == (program.mutant.tests,) == (("tests/test_guest.py",),)
-    parts = (Part("here", ("shop.box",), 100), Part("there", ("shop.*",), 100))
-    config = replace(config, parts=parts)
-    assert own.child_process(folder, config, finished.read(folder).mutants, "here") == []
-    assert len(own.child_process(folder, config, finished.read(folder).mutants, "there")) == 2
+    assert own.child_process(folder, Settings(), mutants) == []
 
 
 def test_the_text_of_a_mutant_is_plain_python(folder: Path) -> None:
