@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from faults import injection, reference, registry
-from faults.evidence_model import BOUNDS, INTERMEDIATES, Bound, Measure, said
+from faults.evidence_model import BOUNDS, INTERMEDIATES, Measure, judged
 from faults.model import FaultsError
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -40,7 +40,7 @@ def measure(seed: int) -> Measurement:
         "reference_output_max_error": _largest(example.run() - example.expected()),
         **_ablations(example, seed),
     }
-    measures = tuple(_judged(bound, actual[bound.metric]) for bound in BOUNDS)
+    measures = tuple(judged(bound, actual[bound.metric]) for bound in BOUNDS)
     intermediates = {name: np.array(getattr(trace, name)) for name in INTERMEDIATES}
     return Measurement(seed, _extents(example.x), measures, intermediates)
 
@@ -89,11 +89,6 @@ def _ablated(fault: str, name: str) -> Iterator[None]:
 
 def _largest(difference: Array) -> float:
     return float(np.abs(difference).max())
-
-
-def _judged(bound: Bound, actual: float) -> Measure:
-    verdict = said("holds", "满足") if bound.allows(actual) else said("out of bounds", "越界")
-    return Measure(bound, actual, verdict)
 
 
 def _extents(x: Array) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from faults.evidence_fields import NUMBER, at, each, fields, number, text
-from faults.evidence_model import BOUNDS, COMPARE, Bound, Measure, Problem, said
+from faults.evidence_model import BOUNDS, COMPARE, Bound, Measure, Problem, judged, said
 from faults.evidence_yaml import Tree, filled, shown
 from faults.model import Text
 
@@ -62,9 +62,7 @@ def _measure(bound: Bound, entries: list[Mapping[str, Tree]]) -> Measure:
     actual = number(written)
     if actual is None:
         return Measure(bound, None, said("not a number", "不是数值"))
-    return Measure(
-        bound, actual, said("holds", "满足") if bound.allows(actual) else said("out of bounds", "越界")
-    )
+    return judged(bound, actual)
 
 
 def _bound_problems(bound: Bound, entries: list[Mapping[str, Tree]]) -> Iterator[Problem]:

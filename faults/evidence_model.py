@@ -63,6 +63,8 @@ _EXPECTED = said("chapter 7, expected output", "第7章「命令与预期输出�
 # The chapter leaves this tolerance open.
 _OWN = said("this program", "本程序")
 
+HOLDS, OUTSIDE = said("holds", "满足"), said("out of bounds", "越界")
+
 BOUNDS = (
     Bound("future_token_invariance", "<", "1e-6", _EXPECTED),
     Bound("reference_output_max_error", "<=", "1e-6", _OWN),
@@ -92,6 +94,11 @@ class Measure:
     @property
     def holds(self) -> bool:
         return self.actual is not None and self.bound.allows(self.actual)
+
+
+def judged(bound: Bound, actual: float) -> Measure:
+    """A number that was measured, against its bound."""
+    return Measure(bound, actual, HOLDS if bound.allows(actual) else OUTSIDE)
 
 
 @dataclass(frozen=True)

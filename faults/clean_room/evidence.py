@@ -22,7 +22,7 @@ from faults.clean_room.model import Repair
 from faults.clean_room.room import Raised, Room
 from faults.evidence import Measurement
 from faults.evidence_artifacts import repository
-from faults.evidence_model import BOUNDS, Bound, Measure, said
+from faults.evidence_model import BOUNDS, judged
 
 Array = NDArray[Any]
 
@@ -40,7 +40,7 @@ def measure(room: Room, inputs: Inputs) -> Measurement | None:
         actual = dict(_metrics(room, inputs, found))
     except (Judged, Raised, ValueError, TypeError):
         return None
-    measures = tuple(_judged(bound, actual[bound.metric]) for bound in BOUNDS if bound.metric in actual)
+    measures = tuple(judged(bound, actual[bound.metric]) for bound in BOUNDS if bound.metric in actual)
     extents = {"batch": EXTENTS.batch, "token": EXTENTS.tokens, "channel": EXTENTS.width, "dtype": "float64"}
     return Measurement(inputs.seed, extents, measures, found) if len(measures) == len(BOUNDS) else None
 
@@ -50,7 +50,7 @@ def _metrics(room: Room, inputs: Inputs, found: Mapping[str, Array]) -> Iterator
     yield "future_token_invariance", repair.leak(room, inputs) or 0.0
     yield "reference_output_max_error", error(output, plain_block.output(inputs.fixture))
     leaks = [repair.leak(room, inputs, *how) for how in repair.LEAKS if room.has(how[0])]
-    yield from (("no_mask_future_prefix_influence", one) for one in leaks[:1] + leaks[1:] if one is not None)
+    yield from (("no_mask_future_prefix_influence", one) for one in leaks if one is not None)
     yield "scale_ablation_max_weight_delta", _unscaled(found)
     cut = repair.run(room, inputs, inputs.x, "pre_norm_residual", "no_skip")
     if room.activations:
@@ -63,12 +63,6 @@ def _unscaled(found: Mapping[str, Array]) -> float:
     sharp = np.where(hidden, -np.inf, found["scores"])
     powers = np.exp(sharp - sharp.max(axis=-1, keepdims=True))
     return error(powers / powers.sum(axis=-1, keepdims=True), found["weights"])
-
-
-def _judged(bound: Bound, actual: float) -> Measure:
-    return Measure(
-        bound, actual, said("holds", "满足") if bound.allows(actual) else said("out of bounds", "越界")
-    )
 
 
 def files(
@@ -133,4 +127,4 @@ def _relative(source: Path) -> str:
 
 
 def _json(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, sort_keys=True, indent=2, ensure_ascii=False, default=str) + "\n"
+    return json.dumps(content, sort_keys=True, indent=2, ensure_ascii=False) + "\n"

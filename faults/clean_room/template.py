@@ -123,15 +123,14 @@ def generate(prompt, model, heads, new_tokens):
 def write_new(name: str, language: str) -> Path:
     """Writes the template to a file that does not exist yet; UsageError where one does, or none can be made."""
     path = Path(name)
+    if os.path.lexists(path):
+        raise UsageError(_exists(name)[language])
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(TEMPLATE)
-    except FileExistsError as error:
-        raise UsageError(_exists(name)[language]) from error
+        with path.open("xb") as file:
+            file.write(TEMPLATE.encode())
     except OSError as error:
-        reason = os.strerror(error.errno or 0)
-        raise UsageError(_unwritable(name, reason)[language]) from error
+        raise UsageError(_unwritable(name, error.strerror)[language]) from error
     return path
 
 
@@ -142,7 +141,7 @@ def _exists(name: str) -> dict[str, str]:
     }
 
 
-def _unwritable(name: str, reason: str) -> dict[str, str]:
+def _unwritable(name: str, reason: str | None) -> dict[str, str]:
     return {
         "en": f"--new {name!r}: cannot be written ({reason}); name another file",
         "zh": f"--new {name!r}：无法写入（{reason}）；请换一个文件名",

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from faults import __main__, evidence_check
+from faults.clean_room.template import TEMPLATE
 from faults.commands import clean_room
 from faults.commands.clean_room import main
 from faults.model import UsageError
@@ -61,10 +62,29 @@ def test_the_interface_is_written_once(folder: Path, capsys: Captured) -> None:
 
 
 def test_the_interface_goes_where_it_is_told(folder: Path) -> None:
-    assert run("--new", "a/b.py") == 0
-    assert (folder / "a" / "b.py").is_file()
-    (folder / "file").touch()
-    assert run("--new", "file/b.py") == 2
+    assert run("--new", "a/b/c.py") == 0
+    assert (folder / "a/b/c.py").read_bytes() == TEMPLATE.encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "words"),
+    [
+        (
+            "mine.py",
+            "en",
+            "'mine.py': found something of that name, which is never overwritten; name another file",
+        ),
+        ("mine.py", "zh", "'mine.py'：同名文件已存在，不会覆盖；请换一个文件名"),
+        ("mine.py/b.py", "en", "'mine.py/b.py': cannot be written (File exists); name another file"),
+        ("mine.py/b.py", "zh", "'mine.py/b.py'：无法写入（File exists）；请换一个文件名"),
+    ],
+)
+def test_an_interface_that_cannot_be_written_is_said(
+    folder: Path, capsys: Captured, name: str, language: str, words: str
+) -> None:
+    (folder / "mine.py").touch()
+    assert run("--new", name, "--lang", language) == 2
+    assert capsys.readouterr().err == f"faults: --new {words}\n"
 
 
 @pytest.mark.usefixtures("room_here")
