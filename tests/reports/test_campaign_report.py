@@ -167,6 +167,28 @@ def test_the_verdict_is_one_line_however_long_it_is(report: Report) -> None:
     assert render(report, (long,), "en", "lines").splitlines()[-1].endswith("end")
 
 
+def test_the_whole_is_one_document_that_says_how_much_was_run(report: Report) -> None:
+    lines = english(report).splitlines()
+    assert [line for line in lines if line.startswith("## ")] == lines[:1]
+    assert lines[2].startswith("Fixtures per fault: 10, ")
+
+
+def test_a_unit_is_said_in_the_readers_language_below_the_detector_and_none_leaves_no_line(
+    report: Report,
+) -> None:
+    second = report.faults[1]
+    for unit, language, shown in (("weight", "zh", "slope<br>权重"), ("", "en", "slope")):
+        variants = (replace(second.variants[0], reading=Reading("slope", unit, 1e-9, 0.0, 0.25)),)
+        text = render(replace(report, faults=(replace(second, variants=variants),)), (), language, "github")
+        assert row(text, "missing_scale", table=1)[1] == shown
+
+
+def test_a_long_problem_in_the_list_does_not_break(report: Report) -> None:
+    long: Text = {"en": "word " * 60 + "end", "zh": "字"}
+    lines = render(report, (long, TOO_LOW), "en", "lines").splitlines()
+    assert "word " * 60 + "end" in [line.strip() for line in lines]
+
+
 def test_quiet_is_the_verdict_alone(report: Report) -> None:
     assert english(report, (TOO_LOW,), verbosity=-1) == "FAIL: the score is too low"
 

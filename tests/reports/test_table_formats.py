@@ -28,6 +28,22 @@ def test_a_line_end_in_a_cell_does_not_end_the_markdown_row() -> None:
     assert cells(lines[2]) == ["x<br>y"]
 
 
+@pytest.mark.parametrize(
+    ("style", "shown"),
+    [
+        ("github", "a\\|b\\\\c\\*d\\`e X \"'&lt;<br>f"),
+        ("html", "a|bc*d`e X &quot;&#x27;&lt;<br>f".replace("bc", "b\\c")),
+        ("jira", "a&#124;b\\c*d`e X \"'< f"),
+        ("latex", None),
+        ("simple", "a|b\\c*d`e X \"'<"),
+    ],
+)
+def test_what_a_format_would_take_for_its_own_is_written_as_it_asks(style: str, shown: str | None) -> None:
+    text = table.draw(["h"], [["a|b\\c*d`e X \"'<\nf"]], [0], "", style)
+    assert shown is None or shown in text
+    assert "XX" not in text
+
+
 def test_markdown_shows_a_tag_instead_of_obeying_it() -> None:
     assert "&lt;b&gt;" in table.draw(["a"], [["<b>"]], [0], "", "github")
 
