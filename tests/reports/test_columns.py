@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from faults.model import Alone, Fault, Reading, Report, Seam, Signature, Variant, Witness
-from reports import campaign, listing
+from reports import campaign, details, listing
 from reports.document import Block, Grid
 from reports.table import LINES, draw
 from reports.wrap import width
@@ -47,6 +48,11 @@ def full(report: Report) -> Report:
     return replace(report, faults=(fault,))
 
 
+def same(function: Any) -> Any:
+    """Patches nothing."""
+    return function
+
+
 SEAM = Seam("core." + LONG, "f")
 FAULT = Fault(
     LONG,
@@ -57,7 +63,7 @@ FAULT = Fault(
     "M",
     WORDS,
     WORDS,
-    (Variant(LONG, WORDS, {SEAM: len}, LONG, Signature(frozenset()), lambda extents: True),),
+    (Variant(LONG, WORDS, {SEAM: same}, LONG, Signature(frozenset()), lambda extents: True),),
 )
 
 
@@ -88,8 +94,27 @@ def test_the_list_of_faults_and_that_of_variants_leave_room_for_words() -> None:
 
 def test_seams_stand_below_each_other() -> None:
     variants = tuple(
-        replace(FAULT.variants[0], patches={Seam("a", "f"): len, Seam("b", name): len}) for name in "gh"
+        replace(FAULT.variants[0], patches={Seam("a", "f"): same, Seam("b", name): same}) for name in "gh"
     )
     fault = replace(FAULT, variants=variants)
     assert listing._faults([fault], "en").rows[0][2] == "a.f\nb.g\nb.h"
     assert [row[2] for row in listing._variants([fault], "en").rows] == ["a.f\nb.g", "a.f\nb.h"]
+
+
+def test_the_tables_of_the_long_form_are_near_120_wide_too(full: Report) -> None:
+    detector = replace(full.detectors[0], name=LONG, law=WORDS)
+    variants, diagnosis, matrix, detectors, _ = grids(
+        details.blocks(replace(full, detectors=(detector,)), "en")
+    )
+    assert (widths(variants), sides(variants)) == ([17, 23, 6, 15, 8, 8, 7, 11], "llllrrrl")
+    assert (widths(diagnosis), sides(diagnosis)) == ([17, 10, 4, 11, 13, 44], "lrrrll")
+    assert (widths(detectors), sides(detectors)) == ([20, 56, 9, 8, 12], "llrrr")
+    assert sides(matrix) == "lr"
+
+
+@pytest.mark.parametrize(("count", "each"), [(1, 12), (6, 12), (7, 10), (12, 5)])
+def test_a_kill_matrix_shares_its_width_among_the_variants(full: Report, count: int, each: int) -> None:
+    fault = replace(full.faults[0], variants=full.faults[0].variants * count)
+    detector = replace(full.detectors[0], name=LONG)
+    (matrix,) = grids(details._matrix(replace(fault), (detector,), "en"))
+    assert widths(matrix) == [20, *[each] * count]
