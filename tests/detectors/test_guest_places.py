@@ -68,8 +68,7 @@ def test_scores_are_turned_where_only_read_the_other_way_the_future_has_no_weigh
     assert not turned(CAUSAL)
     assert not turned(np.eye(3))
     assert not turned(np.full((3, 3), 1 / 3))
-    # Of two queries and three keys the last query is the last token.
-    assert not turned(np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]))
+    assert not turned(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]))
 
 
 def test_weights_are_read_as_query_and_key_and_the_softmax_as_over_keys_or_not() -> None:

@@ -128,3 +128,10 @@ def test_a_norm_that_is_handed_more_than_x_is_not_examined() -> None:
     found, gains = norms.examined(Model(), ["a_norm", "b_norm"], [x], TORCH)
     assert found == {"a_norm": {"channels": 6, "gains": 2}}
     assert [gain.tolist() for gain in gains] == [[1.0] * 6, [0.0] * 6]
+
+
+def test_calls_of_torch_code_alone_are_without_gradients() -> None:
+    with calling.undisturbed(TORCH):
+        assert not torch.is_grad_enabled()
+    with calling.undisturbed({"framework": "numpy"}):
+        assert torch.is_grad_enabled()
