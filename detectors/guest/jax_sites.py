@@ -81,8 +81,7 @@ class Book:
         return outputs
 
     def _chosen(self, equation: Any, given: list[Any]) -> list[Any]:
-        branches = equation.params["branches"]
-        branch = branches[min(max(int(given[0]), 0), len(branches) - 1)]
+        branch = equation.params["branches"][int(given[0])]
         return self.carried_out(branch.jaxpr, branch.consts, given[1:])
 
     def _scanned(self, equation: Any, given: list[Any]) -> list[Any]:

@@ -142,3 +142,107 @@ def test_normalised_queries_and_keys_are_said_to_be_so() -> None:
 
 def test_a_softmax_of_something_else_is_no_site() -> None:
     assert sites(lambda q, k, v: jax.nn.softmax(q) + v) == []
+
+
+# Carried out, one operation after the other
+
+
+def running(x: Any) -> Any:
+    """The sum of what comes after each row, and the total."""
+
+    def turn(carry: Any, row: Any) -> Any:
+        return carry + row, (carry, 2 * row)
+
+    total, (after, twice) = jax.lax.scan(turn, jnp.zeros(x.shape[1:]), x, reverse=True)
+    return total, after, twice
+
+
+def forwards(x: Any) -> Any:
+    factor = x[0, 0]
+    return jax.lax.scan(lambda carry, row: (carry * factor + row, carry), jnp.ones(x.shape[1:]), x)
+
+
+def counted(x: Any) -> Any:
+    """A loop without rows."""
+    return jax.lax.scan(lambda carry, _: (carry + x, carry.sum()), x, None, length=3)
+
+
+curved = jax.custom_jvp(lambda x: x**2)
+curved.defjvps(lambda tangent, _, x: 2 * x * tangent)
+
+CARRIED: dict[str, Callable[[Any], Any]] = {
+    "a loop from the end": running,
+    "a loop with a constant": forwards,
+    "a loop that counts": counted,
+    "the first of two branches": lambda x: jax.lax.cond(x[0, 0] > 9, jnp.sin, jnp.cos, x),
+    "the second of two branches": lambda x: jax.lax.cond(x[0, 0] < 9, jnp.sin, lambda x: x + x[0], x),
+    "the last of three branches": lambda x: jax.lax.switch(7, [jnp.sin, jnp.cos, lambda x: x + x[0]], x),
+    "branches of several arguments": lambda x: jax.lax.cond(True, jnp.subtract, jnp.add, x, x[::-1]),
+    "an operation with two outputs": lambda x: jax.lax.top_k(x, 2),
+    "pieces": lambda x: jnp.split(x, 3, axis=1)[1:],
+    "jit inside jit": lambda x: jax.jit(lambda y: jax.jit(jnp.sin)(y) + y)(x),
+    "what is computed again": lambda x: jax.checkpoint(lambda y: jnp.sin(y) * 2)(x),
+    "a gradient of its own": curved,
+    "a constant of the code": lambda x: x + np.arange(3.0, dtype="f4"),
+}
+
+
+@pytest.mark.parametrize("name", CARRIED)
+def test_what_is_carried_out_gives_the_numbers_of_the_call_itself(name: str) -> None:
+    function = CARRIED[name]
+    x = jnp.arange(12.0).reshape(4, 3) / 7 + 1
+    closed = jax.make_jaxpr(function)(x)
+    found = jax_sites.Book().carried_out(closed.jaxpr, closed.consts, [x])
+    expected = jax.tree.leaves(function(x))
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+def test_of_branches_the_one_that_is_taken_is_followed() -> None:
+    def either(first: bool) -> Attend:
+        right, wrong = RIGHT["on scores"], WRONG["absent"][0]
+        return lambda q, k, v: jax.lax.cond(first, right, wrong, q, k, v)
+
+    assert [site["gain"] for site in sites(either(True))] == [pytest.approx(ROOT)]
+    assert [site["gain"] for site in sites(either(False))] == [pytest.approx(1.0)]
+
+
+@pytest.mark.parametrize(
+    ("scaled", "gain"),
+    [
+        (lambda s: 2 * s, 2.0),
+        (lambda s: s * 2, 2.0),
+        (lambda s: s / 4, 0.25),
+        (lambda s: s / jnp.full(s.shape, 4.0), 0.25),
+        (lambda s: -s, 1.0),
+        (lambda s: jnp.tanh(s / 50) * 50, 1.0),
+        (lambda s: s.astype("bfloat16").astype("float32"), 1.0),
+    ],
+)
+def test_factors_of_the_scores_are_multiplied(scaled: Any, gain: float) -> None:
+    (site,) = sites(weighed(lambda q, k: scaled(product(q, k))))
+    assert site["gain"] == pytest.approx(gain)
+    assert not site["normalised"]
+
+
+def test_a_factor_for_each_head_leaves_the_scale_unknown() -> None:
+    each = jnp.arange(1.0, HEADS + 1)[:, None, None]
+    (site,) = sites(weighed(lambda q, k: product(q, k) * each))
+    assert site["normalised"]
+
+
+def test_a_rotation_of_queries_and_keys_leaves_their_scale() -> None:
+    angles = jnp.arange(TOKENS)[:, None] / 10 ** jnp.arange(HEAD_WIDTH // 2)
+
+    def turned(one: Any) -> Any:
+        even, odd = one[..., ::2], one[..., 1::2]
+        pairs = (
+            even * jnp.cos(angles) - odd * jnp.sin(angles),
+            even * jnp.sin(angles) + odd * jnp.cos(angles),
+        )
+        return jnp.stack(pairs, axis=-1).reshape(one.shape)
+
+    (site,) = sites(weighed(lambda q, k: product(turned(q), turned(k)) * ROOT))
+    assert site["gain"] == pytest.approx(ROOT)
+    assert not site["normalised"]
