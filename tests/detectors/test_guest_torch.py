@@ -246,6 +246,11 @@ def test_weights_are_looked_at_where_the_softmax_is() -> None:
     assert late["own"] == pytest.approx(1 - 1 / TOKENS)
 
 
+def test_weights_of_a_kernel_are_said_to_be_computed_anew() -> None:
+    (inside,), (seen,) = followed(RIGHT["fused, is_causal"]), followed(RIGHT["on scores"])
+    assert (inside["fused"], seen["fused"]) == (True, False)
+
+
 def test_few_weights_are_handed_back_as_their_mean_over_heads_and_many_are_not() -> None:
     weights = np.array([[[1.0, 0.0], [0.25, 0.75]], [[1.0, 0.0], [0.75, 0.25]]])
     assert places.looked_at(weights)["mean"] == [[1.0, 0.0], [0.5, 0.5]]
