@@ -118,6 +118,9 @@ def _refuse_mixture(options: argparse.Namespace) -> None:
         )
     if options.out is not None and options.file is None:
         raise _usage(options, "--out is for checking the whole work", "--out 只用于完整检查")
+    idle = [name for name in ("map", "python", "json") if getattr(options, name)]
+    if idle and options.new is not None:
+        raise _usage(options, f"--{idle[0]} is for checking a file", f"--{idle[0]} 只用于检查文件")
     if not (math.isfinite(options.timeout) and options.timeout > 0):
         found = options.timeout
         raise _usage(

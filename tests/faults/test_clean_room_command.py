@@ -14,8 +14,6 @@ import pytest
 from faults import __main__, evidence_check
 from faults.clean_room.template import TEMPLATE
 from faults.commands import clean_room
-from faults.commands.clean_room import main
-from faults.model import UsageError
 from tests.faults.clean_room_samples.variants import COMPLETE, changed
 
 Captured = pytest.CaptureFixture[str]
@@ -337,27 +335,138 @@ def test_the_cause_is_said_in_chinese(folder: Path, capsys: Captured) -> None:
     assert capsys.readouterr().err == "faults: mine.py：无法运行（代码以退出码 4 结束了进程）\n"
 
 
+ONE = (
+    "required is exactly one of FILE, --new [PATH] and --contract FILE",
+    "FILE、--new [PATH]、--contract FILE 三者必须且只能有一个",
+)
+FOREIGN = (
+    "'own/evidence.yaml': found something this verb did not write, or changed since; "
+    "move it or name another --out",
+    "'own/evidence.yaml'：不是本命令写的，或写后已被改动；请移走，或用 --out 另选文件夹",
+)
+
+
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "lines"),
     [
-        ([], "exactly one of FILE"),
-        (["mine.py", "--contract", "mine.py"], "exactly one of FILE"),
-        (["--new", "a.py", "--contract", "mine.py"], "exactly one of FILE"),
-        (["nowhere.py"], "found no such file"),
-        (["."], "found no such file"),
-        (["--contract", "mine.py", "--out", "x"], "--out is for checking the whole work"),
-        (["mine.py", "--timeout", "0"], "required is above 0"),
-        (["mine.py", "--timeout", "nan"], "required is above 0"),
-        (["mine.py", "--map", "a"], "required is theirs=ours"),
-        (["mine.py", "--out", "mine.py"], "required is a folder"),
-        (["mine.py", "--json", "nowhere/x.json"], "no folder"),
+        ([], ONE),
+        (["mine.py", "--contract", "mine.py"], ONE),
+        (["--new", "a.py", "--contract", "mine.py"], ONE),
+        (
+            ["--new", "a.py", "--map", "attn=causal_attention", "mine.py"],
+            ("--map is for checking a file", "--map 只用于检查文件"),
+        ),
+        (["--new", "a.py", "--json", "x"], ("--json is for checking a file", "--json 只用于检查文件")),
+        (["--new", "a.py", "--python", "x"], ("--python is for checking a file", "--python 只用于检查文件")),
+        (
+            ["nowhere.py"],
+            (
+                "'nowhere.py': found no such file, required is a Python file; make one with --new",
+                "'nowhere.py'：没有这个文件；需要一个 Python 文件，可用 --new 生成",
+            ),
+        ),
+        (["."], None),
+        (
+            ["--contract", "mine.py", "--out", "x"],
+            ("--out is for checking the whole work", "--out 只用于完整检查"),
+        ),
+        (
+            ["mine.py", "--timeout", "0"],
+            ("--timeout: found 0.0, required is above 0", "--timeout：得到 0.0，应大于 0"),
+        ),
+        (
+            ["mine.py", "--timeout", "nan"],
+            ("--timeout: found nan, required is above 0", "--timeout：得到 nan，应大于 0"),
+        ),
+        (["mine.py", "--map", "a"], None),
+        (
+            ["mine.py", "--out", "mine.py"],
+            (
+                "--out 'mine.py': found a file, required is a folder",
+                "--out 'mine.py'：是文件；需要文件夹",
+            ),
+        ),
+        (["mine.py", "--out", "own"], FOREIGN),
+        (["mine.py", "--json", "nowhere/x.json"], None),
+        (
+            ["mine.py", "--json", "clean_room/evidence/evidence.json"],
+            ("--json names one of the files in --out", "--json 与 --out 中的文件相同"),
+        ),
     ],
 )
-def test_a_wrong_command_line_is_refused(folder: Path, arguments: list[str], words: str) -> None:
+def test_a_wrong_command_line_is_refused_in_one_line_and_both_languages(
+    folder: Path, capsys: Captured, arguments: list[str], lines: tuple[str, str] | None
+) -> None:
     put(folder, COMPLETE)
-    with pytest.raises(UsageError) as caught:
-        main(arguments)
-    assert words in str(caught.value)
+    (folder / "own").mkdir()
+    (folder / "own/evidence.yaml").write_text("precious")
+    (folder / "clean_room/evidence").mkdir(parents=True)
+    for language, line in zip(("en", "zh"), lines or (None, None), strict=True):
+        assert run(*arguments, "--lang", language) == 2
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1
+        assert line is None or err == f"faults: {line}\n"
+
+
+def test_the_result_that_cannot_be_written_is_named_by_its_option(folder: Path, capsys: Captured) -> None:
+    put(folder, COMPLETE)
+    assert run("mine.py", "--json", "nowhere/x.json") == 2
+    assert capsys.readouterr().err.startswith("faults: --json 'nowhere/x.json': ")
+
+
+@pytest.mark.parametrize(
+    ("line", "english", "chinese"),
+    [
+        (
+            "1 / 0\n",
+            "mine.py, line 1: cannot be loaded (ZeroDivisionError: division by zero); correct it first",
+            "mine.py 第 1 行：无法加载（ZeroDivisionError: division by zero）；请先改正",
+        ),
+        (
+            "raise Odd\n",
+            "mine.py, line 1: cannot be loaded (NameError: name 'Odd' is not defined); correct it first",
+            "mine.py 第 1 行：无法加载（NameError: name 'Odd' is not defined）；请先改正",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("room_here")
+def test_a_file_that_raises_while_it_is_loaded_is_named_with_its_line(
+    folder: Path, capsys: Captured, line: str, english: str, chinese: str
+) -> None:
+    put(folder, line)
+    for language, said in (("en", english), ("zh", chinese)):
+        for arguments in (["mine.py"], ["--contract", "mine.py"]):
+            assert run(*arguments, "--lang", language) == 3
+            assert capsys.readouterr().err == f"faults: {said}\n"
+
+
+@pytest.mark.usefixtures("room_here")
+def test_why_there_is_no_evidence_is_said(repository: Path, capsys: Captured) -> None:
+    put(repository, COMPLETE.replace("def block(", "def blok("))
+    expected = (
+        "no evidence written: not all five metrics can be measured on your code: "
+        "block must run and call your own functions",
+        "未写 evidence：五项指标中有的无法在你的代码上测量：block 必须能运行，并调用你自己的函数",
+    )
+    for language, line in zip(("en", "zh"), expected, strict=True):
+        assert run("mine.py", "--lang", language) == 1
+        assert line in capsys.readouterr().out.splitlines()
+    put(repository, "import core.block\n" + COMPLETE)
+    assert run("mine.py", "--lang", "zh") == 1
+    assert "未写 evidence：文件接触了参考实现" in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.usefixtures("room_here")
+def test_what_was_written_is_listed_and_what_is_new_says_how_to_go_on(
+    repository: Path, capsys: Captured
+) -> None:
+    assert run("--new", "mine.py", "--lang", "zh") == 0
+    assert capsys.readouterr().out == "已写入 mine.py：填好后运行 python -m faults clean-room mine.py\n"
+    put(repository, COMPLETE)
+    assert run("mine.py", "--out", "out") == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("evidence written")]
+    names = ("intermediates.npz", "fault_record.json", "evidence.yaml", "evidence.json")
+    assert lines == [f"evidence written: out/{name}" for name in names]
 
 
 def test_an_interpreter_that_is_none_cannot_be_run(folder: Path, capsys: Captured) -> None:
