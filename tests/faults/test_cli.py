@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
+from xml.etree import ElementTree
 
 import pytest
 
@@ -263,6 +265,17 @@ def survivor() -> Report:
     first = report.faults[0]
     variants = (replace(first.variants[0], status=Status.SURVIVED), *first.variants[1:])
     return replace(report, faults=(replace(first, variants=variants), *report.faults[1:]))
+
+
+def test_a_survivor_within_the_bar_is_a_pass_in_every_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    answer(monkeypatch, survivor())
+    for bar, last, failures in (("60", "PASS", "1"), ("70", "FAIL", "3")):
+        main(["run", "--all", "--fail-under", bar, "--junitxml", str(tmp_path / "run.xml")])
+        assert capsys.readouterr().out.splitlines()[-1].startswith(last)
+        root = ElementTree.parse(tmp_path / "run.xml").getroot()
+        assert root.get("failures") == failures
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,13 @@ def test_the_correct_block_holds_all_five_metrics(measured: evidence.Measurement
     assert actual(measured)["reference_output_max_error"] < 1e-12
 
 
+def test_the_measurement_says_on_which_extents(measured: evidence.Measurement) -> None:
+    x = reference.example(5).x
+    batch, token, channel = x.shape
+    assert measured.extents == {"batch": batch, "token": token, "channel": channel, "dtype": "float64"}
+    assert len({batch, token, channel}) == 3
+
+
 def test_the_same_seed_gives_the_same_figures_and_another_seed_gives_others(
     measured: evidence.Measurement,
 ) -> None:

@@ -12,6 +12,7 @@ from faults.__main__ import main
 from faults.page_model import Question
 from faults.quiz.questions import questions
 from faults.quiz.words import ANSWERS, QUESTIONS
+from reports.quiz import render
 
 
 @pytest.fixture(scope="module")
@@ -134,3 +135,19 @@ def test_the_questions_can_be_had_without_the_answers(capsys: pytest.CaptureFixt
 
 def test_the_same_answers_come_every_time() -> None:
     assert questions() == questions()
+
+
+ASKED = (
+    Question("a", {"en": "Why?", "zh": "为什么？"}, {"en": "word " * 30 + "end", "zh": "因为"}, {}),
+    Question("b", {"en": "How?", "zh": "怎么？"}, {"en": "So.", "zh": "这样"}, {}),
+)
+
+
+def test_questions_are_numbered_and_answers_are_as_wide_as_one_reads() -> None:
+    lines = render(ASKED, "en", "lines").splitlines()
+    assert lines[0] == "Self-test: 2 questions"
+    assert [line for line in lines if line[:2] in ("1.", "2.")] == ["1. Why?", "2. How?"]
+    assert 90 < max(map(len, lines)) <= 100
+    assert lines[-1] == "Every figure in the answers was computed just now, by the library itself."
+    without = render(ASKED, "zh", "github", answers=False)
+    assert without == "## 自测：2 题\n\n### 1. 为什么？\n\n### 2. 怎么？"

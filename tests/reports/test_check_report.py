@@ -393,6 +393,43 @@ def test_junit_has_a_suite_for_each_subject_and_a_case_for_each_contract() -> No
     assert error.get("message") == "there is no file gone.py"
 
 
+def test_the_junit_document_of_a_subject_that_cannot_be_used() -> None:
+    assert (
+        check_junit.to_junit([replace(UNUSABLE, subject="gone.py:f")])
+        == """\
+<?xml version="1.0" encoding="utf-8"?>
+<testsuites name="faults check" tests="1" failures="0" errors="1" skipped="0">
+  <testsuite name="gone.py:f" tests="1" failures="0" errors="1" skipped="0">
+    <properties>
+      <property name="verdict" value="unusable" />
+      <property name="unseen" value="" />
+    </properties>
+    <testcase classname="gone.py:f" name="subject">
+      <error message="there is no file gone.py" />
+    </testcase>
+  </testsuite>
+</testsuites>
+"""
+    )
+
+
+def test_in_junit_a_contract_that_holds_is_empty_and_what_is_unseen_is_listed() -> None:
+    checked = answer().checked
+    assert checked is not None
+    unseen = tuple(replace(checked.unseen[0], fault=name) for name in ("one", "two"))
+    made = replace(answer(), checked=replace(checked, unseen=unseen))
+    suite = ElementTree.fromstring(check_junit.to_junit([made]))[0]
+    assert [one.get("value") for one in suite.iter("property")] == ["broken", "one two"]
+    assert list(suite.findall("testcase")[0]) == []
+
+
+def test_json_is_strict_and_in_the_readers_own_letters() -> None:
+    text = check_json.to_json([replace(answer(), subject="我的.py:块")])
+    assert "我的.py:块" in text
+    assert text.startswith('{\n  "')
+    assert text.endswith("\n}\n")
+
+
 def test_junit_survives_what_xml_does_not_allow() -> None:
     root = ElementTree.fromstring(check_junit.to_junit([replace(UNUSABLE, cause="bell \x07")]))
     error = root.find("testsuite/testcase/error")
