@@ -414,10 +414,9 @@ def test_the_junit_document_of_a_subject_that_cannot_be_used() -> None:
 
 
 def test_in_junit_a_contract_that_holds_is_empty_and_what_is_unseen_is_listed() -> None:
-    checked = answer().checked
-    assert checked is not None
-    unseen = tuple(replace(checked.unseen[0], fault=name) for name in ("one", "two"))
-    made = replace(answer(), checked=replace(checked, unseen=unseen))
+    (hidden,) = answer().unseen
+    covered = tuple(replace(hidden, fault=name) for name in ("one", "two"))
+    made = replace(answer(), covered=covered)
     suite = ElementTree.fromstring(check_junit.to_junit([made]))[0]
     assert [one.get("value") for one in suite.iter("property")] == ["broken", "one two"]
     assert list(suite.findall("testcase")[0]) == []
