@@ -118,3 +118,18 @@ def test_a_kill_matrix_shares_its_width_among_the_variants(full: Report, count: 
     detector = replace(full.detectors[0], name=LONG)
     (matrix,) = grids(details._matrix(replace(fault), (detector,), "en"))
     assert widths(matrix) == [20, *[each] * count]
+
+
+@pytest.mark.parametrize("verbosity", [-1, 0, 1])
+def test_a_page_is_in_the_language_of_its_report(report: Report, verbosity: int) -> None:
+    problem = {"en": "the score is too low", "zh": "得分过低"}
+    assert '<html lang="zh">' in campaign.render(report, [problem], "zh", "html", verbosity)
+    assert '<html lang="zh">' in listing.render([FAULT], "zh", "html", verbosity)
+
+
+def test_a_list_of_variants_stands_below_that_of_faults() -> None:
+    text = listing.render([FAULT], "en", "github", 1)
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "## Faults 1, variants 1",
+        "### Variants",
+    ]

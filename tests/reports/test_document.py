@@ -49,3 +49,37 @@ def test_a_table_of_single_lines_needs_no_rules_between_rows() -> None:
     loose = draw([Grid(["head"], [["a\nb"], ["c"]], [9])], "lines", "en").splitlines()
     assert len(tight) == 6
     assert len(loose) == 8
+
+
+def test_the_body_of_a_page_has_one_element_for_each_line() -> None:
+    blocks = [*BLOCKS[:3], Grid(["n"], [["1"]], [0], "r"), Lines(["note", "more"])]
+    body = draw(blocks, "html", "en").partition("<body>\n")[2]
+    assert body.splitlines() == [
+        "<h1>Title</h1>",
+        "<p>one &lt;b&gt;</p>",
+        "<p>two | three</p>",
+        "<p><b>label</b>: text</p>",
+        "<p><b>longer label</b>: more</p>",
+        "<table>",
+        "<thead>",
+        '<tr><th style="text-align: right;">n</th></tr>',
+        "</thead>",
+        "<tbody>",
+        '<tr><td style="text-align: right;">1</td></tr>',
+        "</tbody>",
+        "</table>",
+        "<p>note</p>",
+        "<p>more</p>",
+        "</body>",
+        "</html>",
+    ]
+
+
+def test_a_page_without_a_heading_is_called_faults() -> None:
+    assert "<title>faults</title>" in draw([Lines(["x"])], "html", "en")
+
+
+def test_every_line_of_latex_text_is_a_comment() -> None:
+    assert draw([Heading("Two words", level=1), Lines(["one two", "three"])], "latex", "en") == (
+        "% Two words\n% =========\n\n% one two\n% three"
+    )
