@@ -179,8 +179,9 @@ class Book:
             return None
         if name in SCALES:
             return self._scaled(name.rstrip("_"), values, output)
-        if name == "exp":
-            return replace(known[0], what="exponential") if known[0].what == "score" else None
+        if name == "exp":  # of a score, or of the logarithms of weights
+            kind = {"score": "exponential", "weights": "weights"}.get(known[0].what)
+            return replace(known[0], what=kind) if kind is not None else None
         if name in STATISTICS and known[0].what in ("projection", "statistic", "exponential"):
             return replace(known[0], what="statistic" if known[0].what != "exponential" else "total")
         if name in MASKS and len(values) > 1 and self.of(values[1]) is not None:
@@ -223,7 +224,7 @@ class Book:
         return float(first) if bool((value == first).all()) else None
 
     def _softmax(self, name: str, args: Any, output: Any) -> None:
-        known, axis = self.of(args[0]), args[1] if len(args) > 1 else -1
+        known, axis = self.of(args[0]), args[1]
         weights = output.exp() if name == "_log_softmax" else output
         if known is not None and known.what == "score":
             self._site(known, weights, axis)

@@ -6,7 +6,7 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -112,6 +112,81 @@ def test_our_own_packages_are_not_the_subjects(tmp_path: Path) -> None:
 
 
 # --- what it is ------------------------------------------------------------------------------------------------
+
+
+def test_our_packages_are_refused_by_where_they_are_and_every_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, away = tmp_path / "home", tmp_path / "away"
+    write(home / "ours.py", "")
+    write(home / "spread/inner.py", "")
+    write(away / "theirs.py", "")
+    monkeypatch.syspath_prepend(home)
+    monkeypatch.syspath_prepend(away)
+    blocker = loading.Blocker(str(home), ["ours", "spread", "theirs", "nowhere_at_all"])
+    for name in ("ours", "spread", "ours"):
+        with pytest.raises(ModuleNotFoundError, match=f"^No module named '{name}'$") as error:
+            blocker.find_spec(name)
+        assert error.value.name == name
+    for name in ("theirs", "nowhere_at_all", "json"):
+        assert blocker.find_spec(name) is None  # type: ignore[func-returns-value]
+
+
+def test_the_folder_is_searched_once_and_what_is_ours_is_looked_at_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "mine_here.py", "f = 7")
+    others = [place for place in sys.path if place not in ("", str(tmp_path))]
+    for before, after in (
+        (others, [str(tmp_path), *others]),
+        (["", *others], ["", *others]),
+        ([str(tmp_path), *others], [str(tmp_path), *others]),
+    ):
+        sys.path[:] = before
+        assert load("mine_here", "f") == 7
+        assert sys.path == after
+    load("mine_here", "f", blocked=["core"], home=str(tmp_path))
+    assert isinstance(sys.meta_path[0], loading.Blocker)
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"), [("mine_alone", "mine_alone"), ("json", "subject_json"), ("this", "subject_this")]
+)
+def test_a_file_goes_by_its_own_name_unless_a_module_has_it(tmp_path: Path, stem: str, name: str) -> None:
+    assert "this" not in sys.modules
+    assert load(write(tmp_path / f"{stem}.py", "def f(x): return x"), "f").__module__ == name
+    assert sys.modules[name].__file__ == str(tmp_path / f"{stem}.py")
+
+
+def made(text: str, **names: str) -> Any:
+    """What `f` is in this text, in which each name is a module of another name."""
+    space: dict[str, Any] = {name: ModuleType(module) for name, module in names.items()}
+    exec(text, space)
+    return space["f"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("def f(x): return t.sin(x)", "torch"),
+        ("def f(x): return j.sin(x)", "jax"),
+        ("def f(x): return n.sin(x)", "numpy"),
+        ("def f(x): return j.sin(n.pi * x)", "jax"),
+        ("def f(x): return x", "torch"),
+        ("def g(x): return j.sin(x)\nimport functools\nf = functools.partial(g)", "jax"),
+        (
+            "import functools\ndef g(x): return j.sin(x)\n@functools.wraps(g)\ndef f(x): return t.sin(x)",
+            "jax",
+        ),
+        ("class C:\n    def m(self, x): return j.sin(x)\nf = C().m", "jax"),
+        ("class C:\n    def __call__(self, x): return j.sin(x)\nf = C()", "jax"),
+    ],
+)
+def test_the_framework_is_the_one_that_the_code_itself_names(text: str, found: str) -> None:
+    assert subjects.framework(made(text, t="torch", j="jax.numpy", n="numpy")) == found
+    assert subjects.framework(made("def f(x): return x")) == "numpy"
+    assert subjects.framework(len) == "numpy"
 
 
 def test_a_mapping_or_object_declares_and_a_function_does_not() -> None:

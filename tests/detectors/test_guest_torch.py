@@ -152,6 +152,10 @@ def rms(x: Any) -> Any:
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
 
 
+def unit(x: Any) -> Any:
+    return torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * x
+
+
 def layer(x: Any) -> Any:
     return torch.nn.functional.layer_norm(x, (HEAD_WIDTH,))
 
@@ -160,6 +164,7 @@ OTHER: dict[str, Attend] = {
     "L2 norm of q and k": weighed(lambda q, k: 10 * product(l2(q), l2(k))),
     "RMS norm of q and k": lambda q, k, v: fused(is_causal=True)(rms(q), rms(k), v),
     "LayerNorm of q and k": weighed(lambda q, k: product(layer(q), layer(k)) * ROOT),
+    "RMS norm, its factor first": weighed(lambda q, k: product(unit(q), unit(k))),
     "a factor for each head": weighed(lambda q, k: product(q, k) * torch.rand(HEADS, 1, 1)),
 }
 """Attention whose scale is a matter of its own."""
@@ -290,6 +295,28 @@ def test_heads_one_by_one_are_a_site_each() -> None:
         return torch.stack(each, 1)
 
     assert [site["gain"] for site in followed(attend)] == pytest.approx([ROOT] * HEADS)
+
+
+@pytest.mark.parametrize("softmax", [lambda s: s.softmax(-1), by_hand, lambda s: s.log_softmax(-1).exp()])
+def test_what_was_mixed_is_no_query(softmax: Any) -> None:
+    (site,) = followed(lambda q, k, v: product(softmax(product(q, k) * ROOT) @ v, k).softmax(-1) @ v)
+    assert site["gain"] == pytest.approx(ROOT)
+
+
+@pytest.mark.parametrize(
+    ("factor", "gain"),
+    [
+        (lambda s: s * torch.zeros(s.shape), 0.0),
+        (lambda s: s * torch.full(s.shape, 2.0), 2.0),
+        (lambda s: s * (2.0 * past()), 2.0),
+        (lambda s: s / torch.zeros(()), math.inf),
+        (lambda s: s / 4, 0.25),
+        (lambda s: 3 * s, 3.0),
+    ],
+)
+def test_factors_of_the_scores_are_multiplied(factor: Any, gain: float) -> None:
+    (site,) = followed(lambda q, k, v: factor(product(q, k)).softmax(-1) @ v)
+    assert (site["gain"], site["normalised"]) == (pytest.approx(gain), False)
 
 
 def test_a_softmax_that_is_no_attention_is_no_site() -> None:

@@ -40,6 +40,13 @@ def test_whether_a_token_matters_to_any_other(block: Any, mixes: bool) -> None:
     assert x[0, 0, 0] == 0  # the block is asked with copies
 
 
+def test_rounding_is_relative_to_what_the_block_gives() -> None:
+    x = torch.arange(24.0).reshape(1, 4, 6)
+    assert not blocks._mixes(lambda x: 0 * x, x)
+    assert not blocks._mixes(lambda x: 100 + looks_back(x * 2e-5), x)
+    assert blocks._mixes(lambda x: 0.01 + looks_back(x * 2e-5), x)
+
+
 @pytest.mark.parametrize(
     ("value", "says"), [(None, False), (False, False), (True, True), (0, True), (0.5, True)]
 )
@@ -81,6 +88,25 @@ def test_weights_that_are_passed_by_value_come_in_the_framework_of_the_subject()
     assert isinstance(found["Wq"], torch.Tensor)
     assert found["Wk"] is own["Wk"]
     assert own["Wq"].tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+def test_steps_are_given_numbers_of_the_type_of_their_module() -> None:
+    model, kinds = torch.nn.Linear(2, 2).double(), []
+
+    def step(x: Any, cache: Any) -> Any:
+        kinds.append(x.dtype)
+        return x, 1
+
+    calling.continued({"call": model, "step": step}, [np.ones((1, 1, 2), "f4")], TORCH)
+    assert kinds == [torch.float64]
+
+
+@pytest.mark.parametrize(
+    ("array", "writable"),
+    [(np.ones(2), True), (np.broadcast_to(1.0, 2), False), (torch.ones(2), True), ([1.0], False)],
+)
+def test_what_can_be_written_in_place(array: Any, writable: bool) -> None:
+    assert calling.writable({"call": len, "weights": {"Wq": array}}) == (["Wq"] if writable else [])
 
 
 def test_numbers_are_given_in_the_type_of_the_first_parameter_and_ids_stay_whole() -> None:
