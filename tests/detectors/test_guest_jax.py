@@ -140,6 +140,52 @@ def test_normalised_queries_and_keys_are_said_to_be_so() -> None:
     assert site["normalised"]
 
 
+def test_a_norm_is_one_whichever_factor_comes_first() -> None:
+    def unit(one: Any) -> Any:
+        return jax.lax.rsqrt((one**2).mean(-1, keepdims=True)) * one
+
+    (site,) = sites(weighed(lambda q, k: product(unit(q), unit(k))))
+    assert site["normalised"]
+
+
+@pytest.mark.parametrize(
+    "softmax", [jax.nn.softmax, by_hand, lambda scores: jnp.exp(jax.nn.log_softmax(scores))]
+)
+def test_what_was_mixed_is_no_query(softmax: Any) -> None:
+    (site,) = sites(lambda q, k, v: jax.nn.softmax(product(softmax(product(q, k) * ROOT) @ v, k)) @ v)
+    assert site["gain"] == pytest.approx(ROOT)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_scores_stay_scores_where_a_projection_is_multiplied_with_them(turned: bool) -> None:
+    """As a gate does that is made of the input."""
+
+    def gated(q: Any, k: Any, v: Any) -> Any:
+        gate, scores = jax.nn.sigmoid(0 * k[..., :1]) * 0 + 1 + 0 * k[..., :1], product(q, k) * ROOT
+        return jax.nn.softmax(hidden(gate * scores if turned else scores * gate)) @ v
+
+    (site,) = sites(gated)
+    assert (site["gain"], site["future"]) == (pytest.approx(ROOT), 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "masks", "number"),
+    [
+        (3, False, 3.0),
+        (np.full((2, 2), 0.5), False, 0.5),
+        (np.array([0.0, 2.0]), True, 2.0),
+        (np.array([0.0, 2.0]), False, None),
+        (np.zeros(2), True, 0.0),
+        (np.array([1.0, 2.0]), True, None),
+        (np.zeros(0), False, None),
+        (np.array([True, True]), False, None),
+        (np.array([1 + 0j]), False, None),
+    ],
+)
+def test_one_number_is_known_where_all_are_equal(value: Any, masks: bool, number: float | None) -> None:
+    assert jax_sites._number(value, masks) == number
+
+
 def test_a_softmax_of_something_else_is_no_site() -> None:
     assert sites(lambda q, k, v: jax.nn.softmax(q) + v) == []
 

@@ -245,6 +245,16 @@ def test_numbers_of_any_kind_become_float32_or_float64() -> None:
     assert conversion.as_array(np.ones((2, 3)).T).flags.c_contiguous
 
 
+def test_a_result_is_chosen_by_its_name_or_number() -> None:
+    output = SimpleNamespace(mixed=[1.0], logits=[2.0])
+    assert conversion.chosen(output, "mixed") == [1.0]
+    assert conversion.chosen({"mixed": [1.0], "logits": [2.0]}, "mixed") == [1.0]
+    assert conversion.chosen(([1.0], [2.0]), 1) == [2.0]
+    refused = "^the call returned a SimpleNamespace without the item 'other' that --output names$"
+    with pytest.raises(Refused, match=refused):
+        conversion.chosen(output, "other")
+
+
 def test_the_result_is_chosen_out_of_what_a_call_returns() -> None:
     array = np.ones(2)
     for output in (
