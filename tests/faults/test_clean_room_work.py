@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -309,3 +310,60 @@ def test_contracts_do_not_blame_the_block_for_attention_of_another_name(tmp_path
     assert room.verdict == "sound"
     assert {row.name: row.verdict for row in room.contracts}["slope"] == "not observable"
     assert examined(tmp_path, COMPLETE.replace("causal_attention", "attn"), {"causal_attention": "attn"}).done
+
+
+SMALL = r"\d(\.\d+)?(e-\d+)?"
+OPEN = ("could not be measured yet", "尚无法测量")
+SAID = {
+    "contracts": ("23 hold", "23 项满足"),
+    "rows": (f"{SMALL}, required <= 1e-06", f"{SMALL}，应 <= 1e-06"),
+    "future": ("0, required < 1e-06", "0，应 < 1e-06"),
+    "merge": (r"\(2, 5, 12\), required \(2, 5, 12\)", r"\(2, 5, 12\)，应为 \(2, 5, 12\)"),
+    "reference": (f"{SMALL}, required <= 1e-06", f"{SMALL}，应 <= 1e-06"),
+    "per_head": (f"{SMALL}, required <= 1e-06", f"{SMALL}，应 <= 1e-06"),
+    "chain": ("3 of 3 links", "3 环中的 3 环"),
+    "sketch": ("every array as sketched", "每个数组都与草图一致"),
+    "repair": (
+        r"mask_adds_zero in causal_mask: \d\.\d+ before, 0 after",
+        r"causal_mask 中的 mask_adds_zero：修复前 \d\.\d+，修复后 0",
+    ),
+}
+WITHOUT_A_BLOCK = {
+    **dict.fromkeys(("contracts", "future", "reference", "per_head"), OPEN),
+    "chain": ("0 of 3 links", "3 环中的 0 环"),
+    "sketch": (
+        "block could not be observed; logits could not be observed",
+        "block 无法观测；logits 无法观测",
+    ),
+    "repair": (
+        "not made: block does not run, is not right itself, or calls none of your own functions",
+        "未能进行：block 无法运行、本身不正确，或没有调用你自己的函数",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [(COMPLETE, SAID), (COMPLETE.replace("def block(", "def blok("), SAID | WITHOUT_A_BLOCK)],
+)
+def test_each_requirement_says_what_was_found_in_both_languages(
+    tmp_path: Path, text: str, said: dict[str, tuple[str, str]]
+) -> None:
+    room = examined(tmp_path, text)
+    assert [one.key for one in room.requirements] == list(SAID)
+    for one in room.requirements:
+        english, chinese = said[one.key]
+        assert re.fullmatch(english, one.what["en"]), one
+        assert re.fullmatch(chinese, one.what["zh"]), one
+
+
+def test_each_contract_is_shown_with_its_worst_value_or_why_there_is_none(tmp_path: Path) -> None:
+    rows = {row.name: row for row in examined(tmp_path, COMPLETE).contracts}
+    assert (rows["future"].value, rows["future"].verdict) == (0.0, "holds")
+    assert (rows["padding"].value, rows["padding"].verdict) == (None, "not observable")
+    assert rows["padding"].reason == "no padding mask is declared; say --padding NAME"
+    wrong = examined(tmp_path, changed("-np.inf", "0.0")).contracts
+    broken = next(row for row in wrong if row.name == "future")
+    assert broken.verdict == "broken"
+    assert broken.value is not None
+    assert broken.value > broken.threshold == 1e-6
