@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,9 @@ from hypothesis import Phase, settings
 # Before NumPy is imported: the arrays here are tiny, and waking a second thread costs more than it brings.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+# A test may write a module twice within a second, and as long as before: bytecode of the first would stand for both.
+sys.dont_write_bytecode = True
 
 # Under mutation the same examples must be drawn for every mutant, and a failure needs no smaller example.
 settings.register_profile(
